@@ -9,9 +9,8 @@
 //! | `range` | range tables: each line is a range of keys |
 //! | [`value`] | how values are written in the file, and the meaning of their bytes |
 //! | `column_reader` | reads the requested columns of a file line by line, whatever its format |
-//! | `line_reader` | lines of a file: their cells, and the trait of their readers |
+//! | `line_reader` | lines of a file and their cells; its bytes, decompressed, counted and bounded; text is UTF-8 |
 //! | `csv`, `jsonl`, `parquet` | one format each |
-//! | `source` | a file's bytes, decompressed, counted and bounded; text is UTF-8 |
 //! | [`error`] | errors of source data, with line and column |
 
 pub(crate) mod column_reader;
@@ -25,7 +24,6 @@ pub mod pairs;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 pub(crate) mod range;
-pub(crate) mod source;
 pub mod value;
 
 pub use crate::error::ingest as error;
@@ -36,6 +34,7 @@ use crate::{Result, TableSource};
 pub use column_reader::ChangeFile;
 pub use error::{ColumnName, IngestError, IngestProblem, LineUnit};
 pub use keyword::{ArrangementLimits, KeyArrangement, arrangement};
+pub use line_reader::{Text, open_text};
 pub use options::{
     BandPolicy, ColumnSelector, CostModel, FileOptions, IndexOptions, IngestOptions, KeywordOptions,
     RangeOptions, SourceFormat, SourceLayout,
@@ -44,7 +43,6 @@ pub use pairs::{KeyValueFile, LineError, PairColumns};
 use serde::Serialize;
 use sotto_catalog::{LayerEntry, TableKind, ValueKind};
 use sotto_layers::keyword::KeyStats;
-pub use source::{Text, open_text};
 use std::path::Path;
 pub use value::{Encoding, ValueOptions};
 

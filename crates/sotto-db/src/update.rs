@@ -157,7 +157,6 @@ pub fn read_update<'a>(
     let catalog = old.catalog();
     let terms = catalog.terms(entry)?;
     let origin = lock.dir().origin()?;
-    let rule = origin.as_ref().and_then(|origin| origin.rule).unwrap_or_default();
     let (mut stored, mut solved, mut layers) = (None, None, catalog.layers.clone());
     let changes = match &catalog.keyword()? {
         Some(keyword) => {
@@ -174,16 +173,8 @@ pub fn read_update<'a>(
             changes
         }
         None => {
-            let target = ChangeTarget {
-                kind: &catalog.kind,
-                value: catalog.value,
-                form: catalog.row_form()?,
-                whole: origin.as_ref().is_some_and(|origin| origin.whole),
-                rows: catalog.rows,
-                rule,
-                capacity: terms.packing.capacity(),
-                item_bytes: catalog.unmasked_row_bytes()?,
-            };
+            let rows = [catalog.rows, terms.packing.capacity()];
+            let target = ChangeTarget::new(&catalog.kind, catalog, origin.as_ref(), rows)?;
             changes::read(path, &options.changes, origin.as_ref(), &target, watch)?
         }
     };

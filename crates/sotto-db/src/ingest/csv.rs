@@ -6,11 +6,10 @@
 
 use super::error::{ColumnName, IngestProblem};
 use super::line_reader::{
-    Cell, ColumnChoice, ColumnChooser, ColumnFault, HeaderLine, LineNotes, LineReader, OpenedReader, only,
+    Cell, ColumnChoice, ColumnChooser, ColumnFault, HeaderLine, LineNotes, LineReader, OpenedReader,
+    ReadCounts, SourceFile, Text, only,
 };
 use super::options::{ColumnSelector, FileOptions};
-use super::source::Text;
-use super::source::{ReadCounts, SourceFile};
 use csv_core::{ReadRecordResult, ReaderBuilder};
 use sotto_core::ExpectOrDefault;
 use std::io::{BufRead, BufReader};

@@ -4,9 +4,8 @@
 use crate::files::temp_file;
 use crate::ingest::column_reader::ColumnReader;
 use crate::ingest::error::{IngestError, IngestProblem};
-use crate::ingest::line_reader::Cell;
+use crate::ingest::line_reader::{Cell, SourceFile};
 use crate::ingest::options::{FileOptions, IndexOptions};
-use crate::ingest::source::SourceFile;
 use crate::ingest::value::{ValueLengths, lay};
 use crate::ingest::{IngestedTable, Notes, SourceColumns};
 use crate::progress::{Progress, ProgressUnit, Watcher};

@@ -2,9 +2,9 @@
 
 use super::error::ColumnSelector;
 use super::error::{ColumnName, IngestProblem};
-use super::line_reader::{Cell, ColumnChooser, ColumnFault, HeaderLine, LineReader, OpenedReader};
-use super::source::Text;
-use super::source::{ReadCounts, SourceFile};
+use super::line_reader::{
+    Cell, ColumnChooser, ColumnFault, HeaderLine, LineReader, OpenedReader, ReadCounts, SourceFile, Text,
+};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;

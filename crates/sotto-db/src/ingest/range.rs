@@ -19,6 +19,7 @@ use sotto_catalog::{HexBytes, KeyKind, RowForm, TableKind};
 use sotto_core::ExpectOrDefault;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// A range with the number of its line.
@@ -64,7 +65,7 @@ pub(crate) fn build(
     let mut ranges: Vec<Numbered> = Vec::new();
     while let Some(cells) = reader.next()? {
         let [start, end, value] = cells else { break };
-        let read = read_range(options, limit, start, end).and_then(|(start, end)| {
+        let read = read_range(options.key, options.first..=limit, start, end).and_then(|(start, end)| {
             let value = options.values.read(value, &mut bytes);
             value.and_then(|()| fits(&bytes, options.values.width)).map_err(|problem| (2, problem))?;
             Ok((start, end))
@@ -124,14 +125,14 @@ pub(crate) fn build(
 
 /// First or last key of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+enum End {
     First,
     Last,
 }
 
 /// Reads a key, as a number or as [`KeyKind::parse`] does. Of a prefix (`192.0.2.0/24`) it returns
 /// the first or the last address.
-pub(crate) fn read_key(kind: KeyKind, cell: &Cell, end: End) -> Result<u64, IngestProblem> {
+fn read_key(kind: KeyKind, cell: &Cell, end: End) -> Result<u64, IngestProblem> {
     let expected = match kind {
         KeyKind::Ipv4 => "an IPv4 address, dotted or as a number, or a prefix (192.0.2.0/24)",
         _ => "an unsigned integer in the range of keys",
@@ -161,18 +162,19 @@ pub(crate) fn read_key(kind: KeyKind, cell: &Cell, end: End) -> Result<u64, Inge
     key.ok_or_else(|| cell.is_not(expected))
 }
 
-fn read_range(
-    options: &RangeOptions,
-    last: u64,
+/// Reads the first and the last key of a range of the table's keys; an error names its column.
+pub(crate) fn read_range(
+    kind: KeyKind,
+    keys: RangeInclusive<u64>,
     start: &Cell,
     end: &Cell,
 ) -> Result<(u64, u64), (usize, IngestProblem)> {
     let key = |column, cell, end| {
-        let key = read_key(options.key, cell, end).map_err(|problem| (column, problem))?;
-        if !(options.first..=last).contains(&key) {
-            return Err((column, IngestProblem::OutsideKeys { first: options.first, last }));
+        let key = read_key(kind, cell, end).map_err(|problem| (column, problem))?;
+        match keys.contains(&key) {
+            true => Ok(key),
+            false => Err((column, IngestProblem::OutsideKeys { first: *keys.start(), last: *keys.end() })),
         }
-        Ok(key)
     };
     let (start, end) = (key(0, start, End::First)?, key(1, end, End::Last)?);
     if start > end {

@@ -9,7 +9,7 @@ use crate::ingest::column_reader::ColumnReader;
 use crate::ingest::column_reader::ColumnRequest;
 use crate::ingest::error::IngestError;
 use crate::ingest::line_reader::Cell;
-use crate::ingest::range::{End, check_apart, read_key};
+use crate::ingest::range::{check_apart, read_range};
 use crate::ingest::value::lay;
 use crate::ingest::{Encoding, IngestProblem, Notes, of_partial_blocks};
 use crate::progress::Watcher;
@@ -17,7 +17,7 @@ use crate::sidecars::SourceColumns;
 use crate::table::ranges::KeyRange;
 use crate::table::{BlockRule, RangeTable};
 use crate::{DbError, Result};
-use sotto_catalog::{KeyKind, RowForm, TableKind, ValueKind};
+use sotto_catalog::{Catalog, KeyKind, RowForm, TableKind, ValueKind};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
@@ -99,7 +99,27 @@ pub(super) struct ChangeTarget<'a> {
     pub(super) item_bytes: u64,
 }
 
-impl ChangeTarget<'_> {
+impl<'a> ChangeTarget<'a> {
+    /// A table that was read from a source with these columns, which has `rows` rows and room for
+    /// `capacity`.
+    pub(super) fn new(
+        kind: &'a TableKind,
+        catalog: &Catalog,
+        origin: Option<&SourceColumns>,
+        [rows, capacity]: [u64; 2],
+    ) -> Result<Self> {
+        Ok(ChangeTarget {
+            kind,
+            value: catalog.value,
+            form: catalog.row_form()?,
+            whole: origin.is_some_and(|origin| origin.whole),
+            rows,
+            rule: origin.and_then(|origin| origin.rule).unwrap_or_default(),
+            capacity,
+            item_bytes: catalog.unmasked_row_bytes()?,
+        })
+    }
+
     /// Converts the value of a cell into a row.
     fn row(&self, encoding: Encoding, cell: &Cell, value: &mut Vec<u8>) -> Result<(), IngestProblem> {
         encoding.read(cell, value)?;
@@ -177,7 +197,8 @@ pub(super) fn read(
     while let Some(cells) = reader.next()? {
         let place = match (&keys, cells) {
             (Some(keys), [start, end, _]) => {
-                keys.range(start, end).map(|(start, end)| RowSlot::Keys(start, end))
+                let range = read_range(keys.key, keys.first..=keys.last(), start, end);
+                range.map(|(start, end)| RowSlot::Keys(start, end))
             }
             (_, [row, _]) => row.unsigned().map(RowSlot::Row).map_err(|problem| (0, problem)),
             _ => break,
@@ -243,18 +264,6 @@ impl RangeKeys {
     fn last(&self) -> u64 {
         let end = u128::from(self.first) + u128::from(self.rows) * u128::from(self.block);
         (end - 1).min(u128::from(self.key.last())) as u64
-    }
-
-    /// First and last key of a line's range.
-    fn range(&self, start: &Cell, end: &Cell) -> Result<(u64, u64), (usize, IngestProblem)> {
-        let last = self.last();
-        let key = |column, cell, end| {
-            let key = read_key(self.key, cell, end).map_err(|problem| (column, problem))?;
-            let is_there = (self.first..=last).contains(&key);
-            is_there.then_some(key).ok_or((column, IngestProblem::OutsideKeys { first: self.first, last }))
-        };
-        let (start, end) = (key(0, start, End::First)?, key(1, end, End::Last)?);
-        if start > end { Err((1, IngestProblem::Backwards)) } else { Ok((start, end)) }
     }
 }
 

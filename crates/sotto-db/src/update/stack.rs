@@ -117,7 +117,6 @@ pub fn read_stack_update<'a>(
         return Err(CatalogError::Disagree { what: "the tables of the stack" }.into());
     }
     let (origin, rows) = (dir.root()?.origin()?, layers.code().sizes().rows);
-    let rule = origin.as_ref().and_then(|origin| origin.rule).unwrap_or_default();
     let (changes, keyed) = match &layers {
         BatchAccess::Keys(Compose(keywords, _)) => {
             let rows_path = dir.rows_path(before.epoch);
@@ -128,17 +127,8 @@ pub fn read_stack_update<'a>(
             (changes, Some((keyword, stored)))
         }
         BatchAccess::Rows { kind, .. } => {
-            let target = ChangeTarget {
-                kind,
-                value: catalog.value,
-                form: catalog.row_form()?,
-                whole: origin.as_ref().is_some_and(|origin| origin.whole),
-                rows,
-                rule,
-                // The places of a row's copies depend on the number of rows.
-                capacity: rows,
-                item_bytes: catalog.row_bytes,
-            };
+            // The places of a row's copies depend on the number of rows, so no row can be added.
+            let target = ChangeTarget::new(kind, catalog, origin.as_ref(), [rows, rows])?;
             (changes::read(path, &options.changes, origin.as_ref(), &target, watch)?, None)
         }
     };

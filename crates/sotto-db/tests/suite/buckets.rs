@@ -1,7 +1,7 @@
 //! Tables of several buckets: how rows fill them, which are refused, and updates of a stack of one
 //! table.
 
-use crate::common::{Memory, all, folder, key, names, options, rows_of, write};
+use crate::common::{Memory, all, encode, folder, key, names, options, rows_of, write};
 use sotto_catalog::stack::{FORMAT, Shard};
 use sotto_catalog::{BatchAccess, CatalogError, SigningKey, Stack, TableKind};
 use sotto_core::{Epoch, SchemeEntry};
@@ -12,7 +12,6 @@ use sotto_db::table::{Buckets, MappedTable, grouped};
 use sotto_db::update::{ChangeFile, UpdateOptions, read_stack_update};
 use sotto_db::{
     DbError, EncodeOptions, ImageFile, RowProofs, StackDir, TableDir, TableSource, encode_buckets,
-    encode_table,
 };
 use sotto_layers::batch_code::Params;
 use sotto_layers::batch_code::code::CodeSizes;
@@ -57,7 +56,7 @@ fn buckets_are_filled_to_whole_records() {
 fn one_table_is_no_bucket() {
     let (table, key) = (Memory::numbered(13, 4), key());
     let ((_temp, one), (_other, other)) = (folder(), folder());
-    encode_table(&CLEAR_BATCH, &table, &one.lock().unwrap(), &options(&key), &silent).unwrap();
+    encode(&one, &CLEAR_BATCH, &table).unwrap();
     encode_buckets(&CLEAR_BATCH, &[&table], &other.lock().unwrap(), &options(&key), &silent).unwrap();
     let [one, other] = [one, other].map(|dir| dir.open_latest().unwrap());
     assert_eq!((one.catalog().rows, one.catalog().terms(&CLEAR_BATCH).unwrap().buckets), (13, 1));

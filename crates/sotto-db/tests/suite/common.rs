@@ -73,7 +73,20 @@ pub(crate) fn encode(
     entry: &SchemeEntry,
     table: &dyn TableSource,
 ) -> Result<EncodeSummary, DbError> {
-    encode_table(entry, table, &dir.lock()?, &options(&key()), &silent)
+    encode_with(dir, entry, table, |_| ())
+}
+
+/// Encodes a table with changed options as the folder's next epoch.
+pub(crate) fn encode_with(
+    dir: &TableDir,
+    entry: &SchemeEntry,
+    table: &dyn TableSource,
+    change: impl FnOnce(&mut EncodeOptions<'_>),
+) -> Result<EncodeSummary, DbError> {
+    let key = key();
+    let mut options = options(&key);
+    change(&mut options);
+    encode_table(entry, table, &dir.lock()?, &options, &silent)
 }
 
 /// Updates the folder's table by a file of changes with this name and these contents.
@@ -88,6 +101,12 @@ pub(crate) fn update(
     let path = write(scratch.path(), name, lines);
     let options = UpdateOptions { changes, threads: Some(2), ..UpdateOptions::new(&key) };
     update_table(entry, &dir.lock()?, &path, &options, &silent)
+}
+
+/// A line of a file of changes that gives a row these bytes.
+pub(crate) fn change_line(row: u64, bytes: &[u8]) -> String {
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{row},{hex}\n")
 }
 
 /// Updates the folder's table by lines of row numbers and values.

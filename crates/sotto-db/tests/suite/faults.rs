@@ -1,11 +1,11 @@
 //! Faults that a test in the same process cannot cause: an encoder that is killed, and a disk that
 //! is really full.
 
-use crate::common::{Memory, encode, folder, key, names, options, write};
+use crate::common::{Memory, encode, encode_with, folder, key, names, write};
 use sotto_catalog::SigningKey;
 use sotto_core::{Epoch, Section, ServerEntry};
 use sotto_db::progress::silent;
-use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, encode_table, publish_log, update_table};
+use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, publish_log, update_table};
 use sotto_testkit::CLEAR;
 use sotto_testkit::rng::seeded;
 use sotto_tlog::appender::Appender;
@@ -179,8 +179,8 @@ fn an_update_is_good_for_as_long_as_the_epoch_before() {
     let key = key();
     let lifetime =
         |catalog: &sotto_catalog::Catalog| catalog.expires.map(|expires| expires - catalog.created);
-    let options = EncodeOptions { lifetime: Some(3600), ..options(&key) };
-    encode_table(&CLEAR, &Memory::numbered(10, 4), &dir.lock().unwrap(), &options, &silent).unwrap();
+    let change = |options: &mut EncodeOptions<'_>| options.lifetime = Some(3600);
+    encode_with(&dir, &CLEAR, &Memory::numbered(10, 4), change).unwrap();
     assert_eq!(lifetime(dir.open_latest().unwrap().catalog()), Some(3600));
     let changes = write(temp.path(), "changes.csv", "1,00000000\n");
     for (asked, want) in [(None, Some(3600)), (Some(60), Some(60)), (Some(0), None), (None, None)] {

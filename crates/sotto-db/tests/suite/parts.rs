@@ -1,13 +1,13 @@
 //! Tables in parts: the same bytes however they are made, and typed errors for every fault.
 
-use crate::common::{Memory, folder, key, names, options, update_rows};
+use crate::common::{Memory, encode, folder, key, names, options, update_rows};
 use sotto_core::{Epoch, Image, PartIndex, SchemeEntry, Section};
 use sotto_db::image::FileKind;
 use sotto_db::parts::{cut_image, open_parts, part_path};
 use sotto_db::progress::silent;
 use sotto_db::{
     DbError, ImageFile, ImageProblem, PartProblem, PiecesToWrite, Retention, TableDir, encode_part,
-    encode_pieces, encode_table, retain,
+    encode_pieces, retain,
 };
 use sotto_testkit::CLEAR;
 
@@ -60,7 +60,7 @@ fn expected_parts(entry: &SchemeEntry, whole: &ImageFile) -> Vec<Vec<u8>> {
 fn check_all_ways(entry: &SchemeEntry) {
     let table = table(entry);
     let ((_a, whole), (_b, at_once), (_c, apart)) = (folder(), folder(), folder());
-    encode_table(entry, &table, &whole.lock().unwrap(), &options(&key()), &silent).unwrap();
+    encode(&whole, entry, &table).unwrap();
     let image = whole.open_latest().unwrap();
     let expected = expected_parts(entry, &image);
     assert!(expected.iter().all(|part| !part.is_empty()));
@@ -193,7 +193,7 @@ fn an_update_of_parts_is_in_parts() {
     for entry in [&simplepir::ENTRY, &fspiral::ENTRY] {
         let table = table(entry);
         let ((_a, whole), (_b, cut)) = (folder(), folder());
-        encode_table(entry, &table, &whole.lock().unwrap(), &options(&key()), &silent).unwrap();
+        encode(&whole, entry, &table).unwrap();
         make(&cut, entry, &table, PiecesToWrite::All(PARTS)).unwrap();
         for dir in [&whole, &cut] {
             update_rows(dir, entry, format!("7,{}\n", "ab".repeat(1024)));

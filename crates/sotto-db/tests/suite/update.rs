@@ -1,13 +1,13 @@
 //! Updates: the image equals a re-encoded one, and the delta updates a client's hint.
 
-use crate::common::{self, Memory, complaint, encode, folder, key, names, options, rows_of};
+use crate::common::{self, Memory, complaint, encode, folder, names, rows_of};
 use sotto_catalog::{KeyKind, TableKind, ValueKind};
 use sotto_core::{Artifact, Epoch, Image, Section};
 use sotto_db::ingest::{IngestError, IngestProblem, RangeOptions, SourceLayout};
 use sotto_db::progress::silent;
 use sotto_db::table::BlockRule;
 use sotto_db::update::ChangeFile;
-use sotto_db::{DbError, ImageProblem, TableDir, UpdateSummary, encode_table};
+use sotto_db::{DbError, EncodeOptions, ImageProblem, TableDir, UpdateSummary};
 use sotto_testkit::{CLEAR, CLEAR_TWO};
 use tempfile::TempDir;
 
@@ -49,8 +49,7 @@ fn an_update_is_what_encoding_afresh_would_be() {
         for row in [0, 3, 4, 5, 50, 99] {
             let new: Vec<u8> = (0..width).map(|i| (row + i) as u8).collect();
             table.bytes[row * width..][..width].copy_from_slice(&new);
-            let hex: String = new.iter().map(|b| format!("{b:02X}")).collect();
-            changes += &format!("{row},{hex}\n");
+            changes += &common::change_line(row as u64, &new).to_uppercase();
         }
         let summary = update(&dir, "changes.csv", &changes).unwrap();
         assert_eq!((summary.epoch, summary.from_epoch, summary.rows_changed), (Epoch(2), Epoch(1), 6));
@@ -60,9 +59,10 @@ fn an_update_is_what_encoding_afresh_would_be() {
         assert_eq!(summary.image_bytes, image.header().file_bytes);
 
         encode(&dir, &CLEAR, &table).unwrap();
-        for part in [Section::Resident, HINT] {
+        for part in [Section::Resident, HINT, Section::Public(Artifact::Tree)] {
             assert_eq!(section(&dir, 2, part), section(&dir, 3, part), "width {width}");
         }
+        assert_eq!(dir.open_latest().unwrap().catalog().rows_root, image.catalog().rows_root);
         assert!(section(&dir, 3, DELTA).is_empty(), "an encoded epoch starts afresh");
     }
 }
@@ -184,10 +184,8 @@ fn damage_is_not_copied_into_the_next_epoch() {
 fn numbers_are_written_as_numbers_whatever_the_width() {
     for width in [3, 16] {
         let (_temp, dir) = folder();
-        let key = key();
-        let options = sotto_db::EncodeOptions { value: ValueKind::Unsigned, ..options(&key) };
         let table = Memory::numbered(4, width);
-        encode_table(&CLEAR, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+        common::encode_with(&dir, &CLEAR, &table, |options| options.value = ValueKind::Unsigned).unwrap();
         update(&dir, "c.csv", "2,12\n").unwrap();
         let rows = rows_of(&dir.open_latest().unwrap(), &CLEAR);
         let mut expected = vec![0; width];
@@ -199,11 +197,10 @@ fn numbers_are_written_as_numbers_whatever_the_width() {
 #[test]
 fn ranges_change_the_blocks_whose_first_key_they_hold() {
     let (_temp, dir) = folder();
-    let key = key();
     let kind = TableKind::Range { key: KeyKind::U32, block: 10, first: 100, empty: Default::default() };
-    let options = sotto_db::EncodeOptions { kind, value: ValueKind::Text, ..options(&key) };
     let table = Memory { width: 1, bytes: b"abcd".to_vec() };
-    encode_table(&CLEAR, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+    let change = |options: &mut EncodeOptions<'_>| (options.kind, options.value) = (kind, ValueKind::Text);
+    common::encode_with(&dir, &CLEAR, &table, change).unwrap();
     let rows = || String::from_utf8(rows_of(&dir.open_latest().unwrap(), &CLEAR)).unwrap();
 
     let summary = update(&dir, "c.csv", "110,129,X\n").unwrap();
@@ -230,15 +227,13 @@ fn ranges_change_the_blocks_whose_first_key_they_hold() {
 #[test]
 fn a_part_of_a_block_changes_it_by_the_tables_rule() {
     let (_temp, dir) = folder();
-    let key = key();
     let lines = "100,109,AU\n110,119,CN\n120,129,AU\n130,139,CN\n";
     let ranges = RangeOptions { first: 100, rule: BlockRule::Most, ..RangeOptions::new(KeyKind::U32, 10) };
     let found = common::read("t.csv", lines, SourceLayout::Range(ranges)).unwrap();
-    let options = sotto_db::EncodeOptions { kind: found.kind, value: found.value, ..options(&key) };
-    let lock = dir.lock().unwrap();
-    encode_table(&CLEAR, found.table.as_ref(), &lock, &options, &silent).unwrap();
-    lock.keep_origin(&found.origin).unwrap();
-    drop(lock);
+    let (kind, value) = (found.kind, found.value);
+    let change = |options: &mut EncodeOptions<'_>| (options.kind, options.value) = (kind, value);
+    common::encode_with(&dir, &CLEAR, found.table.as_ref(), change).unwrap();
+    dir.lock().unwrap().keep_origin(&found.origin).unwrap();
     let rows = || String::from_utf8(rows_of(&dir.open_latest().unwrap(), &CLEAR)).unwrap();
 
     // A change to few keys of a block, including the first, leaves the block as it is and is

@@ -1,13 +1,11 @@
 //! Rows that can be verified one by one, and the root that every catalog commits to.
 
-use crate::common::{Memory, folder, key, options, update_rows};
+use crate::common::{Memory, change_line, encode_with, folder, update_rows};
 use sotto_catalog::Catalog;
 use sotto_catalog::rows_root;
 use sotto_core::{Artifact, Image, Record, RecordSource, SchemeEntry, Section};
 use sotto_db::progress::silent;
-use sotto_db::{
-    DbError, EncodeOptions, ImageFile, ImageProblem, RowProofs, TableDir, UpdateSummary, audit, encode_table,
-};
+use sotto_db::{DbError, EncodeOptions, ImageFile, ImageProblem, RowProofs, TableDir, UpdateSummary, audit};
 use sotto_testkit::{CLEAR, CLEAR_TWO};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -18,16 +16,15 @@ const TREE: Section = Section::Public(Artifact::Tree);
 fn table(entry: &SchemeEntry, rows: usize, width: usize, headroom: u64) -> (TempDir, TableDir, Memory) {
     let (temp, dir) = folder();
     let table = Memory::numbered(rows, width);
-    let key = key();
-    let options =
-        EncodeOptions { verified: RowProofs::Yes, headroom, lookups_per_client: 1000, ..options(&key) };
-    encode_table(entry, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+    let change = |options: &mut EncodeOptions<'_>| {
+        (options.verified, options.headroom, options.lookups_per_client) = (RowProofs::Yes, headroom, 1000);
+    };
+    encode_with(&dir, entry, &table, change).unwrap();
     (temp, dir, table)
 }
 
 fn update(entry: &SchemeEntry, dir: &TableDir, rows: &[(usize, Vec<u8>)]) -> UpdateSummary {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let lines: String = rows.iter().map(|(row, bytes)| format!("{row},{}\n", hex(bytes))).collect();
+    let lines: String = rows.iter().map(|(row, bytes)| change_line(*row as u64, bytes)).collect();
     update_rows(dir, entry, lines)
 }
 
@@ -171,38 +168,20 @@ fn rows_are_appended_and_proved() {
     }
 }
 
-#[test]
-fn an_update_has_the_root_of_encoding_afresh() {
-    for verified in [RowProofs::No, RowProofs::Yes] {
-        for width in [3, 32, 2100] {
-            let (_temp, dir) = folder();
-            let mut table = Memory::numbered(100, width);
-            let key = key();
-            let options = EncodeOptions { verified, ..options(&key) };
-            encode_table(&CLEAR, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
-            update(&CLEAR, &dir, &[(5, vec![8; width]), (99, vec![7; width])]);
-            table.bytes[5 * width..][..width].fill(8);
-            table.bytes[99 * width..][..width].fill(7);
-            let updated = dir.open_latest().unwrap();
-            encode_table(&CLEAR, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
-            let afresh = dir.open_latest().unwrap();
-            assert_eq!(updated.catalog().rows_root, afresh.catalog().rows_root);
-            for section in [Section::Resident, TREE] {
-                assert_eq!(updated.section(section), afresh.section(section), "{width}");
-            }
-        }
-    }
-}
-
 /// Updates of few rows, of some in every record, and of all, equal re-encoding: with proofs in the
 /// records and without, and with a whitening seed that is drawn again.
 fn check_changes(entry: &SchemeEntry, rows: usize, width: usize) {
     let hint = Section::Public(Artifact::Hint);
     for (verified, every) in [(RowProofs::Yes, 7), (RowProofs::No, 1), (RowProofs::No, 997)] {
         let (_temp, dir) = folder();
-        let (mut table, key) = (Memory::numbered(rows, width), key());
-        let options = EncodeOptions { verified, lookups_per_client: 1000, ..options(&key) };
-        encode_table(entry, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+        let mut table = Memory::numbered(rows, width);
+        let encode = |table: &Memory| {
+            let change = |options: &mut EncodeOptions<'_>| {
+                (options.verified, options.lookups_per_client) = (verified, 1000);
+            };
+            encode_with(&dir, entry, table, change).unwrap();
+        };
+        encode(&table);
         let changed: Vec<_> = (5..rows).step_by(every).map(|row| (row, vec![row as u8; width])).collect();
         for (row, bytes) in &changed {
             table.bytes[row * width..][..width].copy_from_slice(bytes);
@@ -210,7 +189,7 @@ fn check_changes(entry: &SchemeEntry, rows: usize, width: usize) {
         let is_reencoded = update(entry, &dir, &changed).reencoded;
         let updated = dir.open_latest().unwrap();
         assert!(audit(entry, &updated, &silent, &|| true).unwrap());
-        encode_table(entry, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+        encode(&table);
         let encoded = dir.open_latest().unwrap();
         let case = format!("{} {verified:?}, every {every}", entry.id);
         assert_eq!(updated.catalog().rows_root, encoded.catalog().rows_root, "{case}");
@@ -244,10 +223,8 @@ fn an_image_of_other_rows_is_found_out() {
     for verified in [RowProofs::No, RowProofs::Yes] {
         for entry in [&CLEAR_TWO, &simplepir::ENTRY, &fspiral::ENTRY] {
             let (_temp, dir) = folder();
-            let key = key();
-            let options = EncodeOptions { verified, ..options(&key) };
             let write = |table: &Memory| {
-                encode_table(entry, table, &dir.lock().unwrap(), &options, &silent).unwrap();
+                encode_with(&dir, entry, table, |options| options.verified = verified).unwrap();
                 dir.open_latest().unwrap()
             };
             let mut rows = Memory::numbered(500, 40);
@@ -313,9 +290,8 @@ fn roots_are_as_they_are_defined() {
     for verified in [RowProofs::No, RowProofs::Yes] {
         for (entry, rows, width) in SHAPES {
             let (_temp, dir) = folder();
-            let (table, key) = (Memory::numbered(rows, width), key());
-            let options = EncodeOptions { verified, ..options(&key) };
-            encode_table(entry, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+            let table = Memory::numbered(rows, width);
+            encode_with(&dir, entry, &table, |options| options.verified = verified).unwrap();
             let root = dir.open_latest().unwrap().catalog().rows_root;
             assert_eq!(root.path.is_some(), verified == RowProofs::Yes);
             let defined = defined(&table.bytes, width, root.leaf_rows as usize, root.path.unwrap_or(0));
@@ -326,14 +302,13 @@ fn roots_are_as_they_are_defined() {
 
 #[test]
 fn what_is_cheap_is_verified_unasked() {
-    let (key, rows) = (key(), Memory::numbered(20_000, 200));
+    let rows = Memory::numbered(20_000, 200);
     let chosen = |lookups_per_client, verified| {
         let (_temp, dir) = folder();
-        let options = EncodeOptions { verified, lookups_per_client, ..options(&key) };
-        encode_table(&simplepir::ENTRY, &rows, &dir.lock().unwrap(), &options, &silent)
-            .unwrap()
-            .path
-            .is_some()
+        let change = |options: &mut EncodeOptions<'_>| {
+            (options.verified, options.lookups_per_client) = (verified, lookups_per_client);
+        };
+        encode_with(&dir, &simplepir::ENTRY, &rows, change).unwrap().path.is_some()
     };
     assert!(chosen(10_000, RowProofs::IfCheap));
     assert!(!chosen(10_000, RowProofs::No));

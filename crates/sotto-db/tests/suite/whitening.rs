@@ -44,8 +44,7 @@ fn update_rows(
     for row in rows {
         let bytes = &mut table.bytes[row as usize * table.width..][..table.width];
         bytes.iter_mut().for_each(|byte| *byte ^= 0x5a);
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        changes += &format!("{row},{hex}\n");
+        changes += &common::change_line(row, bytes);
     }
     common::update_rows(dir, entry, changes)
 }
