@@ -151,7 +151,7 @@ pub trait HintServer: HintScheme {
     ///
     /// # Errors
     /// The errors of [`Server::answer`].
-    fn answer_hint_request(server: &Self::Server, order: Self::HintRequest) -> Result<Self::HintResponse>;
+    fn answer_hint_request(server: &Self::Server, request: Self::HintRequest) -> Result<Self::HintResponse>;
 }
 
 /// A change of one record: new bytes at an offset.

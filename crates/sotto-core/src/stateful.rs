@@ -123,5 +123,5 @@ pub trait HintScheme: Stateful {
     ///
     /// # Errors
     /// [`crate::Misuse::Rule`] if no hint request is open.
-    fn apply_hint_response(client: &mut Self::Client, supply: Self::HintResponse) -> Result<()>;
+    fn apply_hint_response(client: &mut Self::Client, response: Self::HintResponse) -> Result<()>;
 }

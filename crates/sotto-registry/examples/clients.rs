@@ -157,9 +157,9 @@ fn measure(entry: &SchemeEntry, shape: &TableShape) {
 
 /// Makes hints until no more are due.
 fn stock(server: &dyn AnyServer, client: &mut dyn AnyClient) {
-    if let (Some(supplier), Some(hint_client)) = (server.supplier(), client.hint_client()) {
+    if let (Some(hint_server), Some(hint_client)) = (server.hint_server(), client.hint_client()) {
         while let Some(order) = hint_client.next_hint_request().unwrap() {
-            hint_client.apply_hint_response(&supplier.supply(&order).unwrap()).unwrap();
+            hint_client.apply_hint_response(&hint_server.answer_hint_request(&order).unwrap()).unwrap();
         }
     }
 }

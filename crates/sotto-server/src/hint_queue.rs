@@ -125,16 +125,17 @@ impl Worker {
     /// Makes the hints. A scheme that panics costs this request, not the server.
     fn make(&self, job: &HintJob) -> Result<Vec<u8>, Code> {
         let live = &job.live;
-        let supplier = live.server().supplier().ok_or(Code::Internal)?;
+        let hint_server = live.server().hint_server().ok_or(Code::Internal)?;
         let payload = job
             .frame
             .get(hints::HEAD_BYTES..)
             .expect_or_default("a frame's length was checked when it was read");
         self.metrics.hint_requests.get_or_create(&ByTable::of(live.catalog().table.as_str())).inc();
-        let made = catch_unwind(AssertUnwindSafe(|| self.pool.install(|| supplier.supply(payload))));
+        let made =
+            catch_unwind(AssertUnwindSafe(|| self.pool.install(|| hint_server.answer_hint_request(payload))));
         live.check()?;
         match made {
-            Ok(Ok(response)) if response.len() == supplier.supply_bytes() => Ok(response),
+            Ok(Ok(response)) if response.len() == hint_server.hint_response_bytes() => Ok(response),
             Ok(Ok(_)) => {
                 tracing::error!(table = ?live, "the scheme returned hints of the wrong size");
                 Err(Code::Internal)

@@ -99,8 +99,9 @@ impl LiveEpochs {
 
     /// Maximum length of a hint request over all live epochs.
     pub(crate) fn max_hint_request(&self) -> u64 {
-        let bytes =
-            |live: &Arc<TableEpoch>| live.server().supplier().map_or(0, |supplier| supplier.order_bytes());
+        let bytes = |live: &Arc<TableEpoch>| {
+            live.server().hint_server().map_or(0, |hint_server| hint_server.hint_request_bytes())
+        };
         hints::frame_bytes(self.all().map(bytes).max().unwrap_or(0) as u64)
     }
 

@@ -143,7 +143,7 @@ impl AnyServer for JoinedParts {
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         None
     }
-    fn supplier(&self) -> Option<&dyn AnyHintServer> {
+    fn hint_server(&self) -> Option<&dyn AnyHintServer> {
         None
     }
 }

@@ -37,7 +37,7 @@ pub struct TableEpoch {
     /// Whether this server receives queries.
     is_queried: bool,
     /// Bytes of a hint request, if this is the hint server.
-    order_bytes: Option<u64>,
+    hint_request_bytes: Option<u64>,
     /// Key that evaluates for clients of a symmetric table, if this is the server that does.
     oprf: Option<Arc<SecretKey>>,
 }
@@ -124,8 +124,9 @@ impl TableEpoch {
             return Err(SourceError::Inconsistent("message sizes differ from the parameters'".into()));
         }
         let helps = scheme.hint_server.is_some_and(|entry| entry.role == usize::from(role));
-        let order_bytes =
-            helps.then(|| server.supplier().map(|supplier| supplier.order_bytes() as u64)).flatten();
+        let hint_request_bytes = helps
+            .then(|| server.hint_server().map(|hint_server| hint_server.hint_request_bytes() as u64))
+            .flatten();
         let keyless = match sizes.keys_bytes {
             0 => Some(Arc::new(server.admit(&[])?)),
             _ => None,
@@ -145,7 +146,7 @@ impl TableEpoch {
             keyless,
             retired: Retirement::default(),
             is_queried: usize::from(role) < scheme.query_servers,
-            order_bytes,
+            hint_request_bytes,
             oprf,
             table: catalog.table.as_str().into(),
             catalog,
@@ -280,7 +281,7 @@ impl TableEpoch {
 
     /// Bytes of a hint request, if this is the hint server.
     pub(crate) fn hint_request_bytes(&self) -> Option<u64> {
-        self.order_bytes
+        self.hint_request_bytes
     }
 
     /// The key that evaluates for clients of a symmetric table.

@@ -336,7 +336,7 @@ pub(crate) fn checkpoints() -> Vec<Vec<u8>> {
 
 /// Tables of schemes whose hints a server makes.
 fn supplied() -> impl Iterator<Item = &'static Table> {
-    FIXTURES.iter().map(|fixture| &fixture.table).filter(|table| table.server.supplier().is_some())
+    FIXTURES.iter().map(|fixture| &fixture.table).filter(|table| table.server.hint_server().is_some())
 }
 
 /// A client that has ordered nothing.
@@ -347,9 +347,11 @@ fn fresh(table: &Table) -> Box<dyn AnyClient> {
 /// An order.
 pub(crate) fn scheme_order(data: &[u8]) -> bool {
     each(|Fixture { table, .. }| {
-        let Some(supplier) = table.server.supplier() else { return false };
-        let has_its_size = |supply: &Vec<u8>| assert_eq!(supply.len(), supplier.supply_bytes());
-        sized(data, supplier.order_bytes(), |order| taken(supplier.supply(order).inspect(has_its_size)))
+        let Some(hint_server) = table.server.hint_server() else { return false };
+        let has_its_size = |supply: &Vec<u8>| assert_eq!(supply.len(), hint_server.hint_response_bytes());
+        sized(data, hint_server.hint_request_bytes(), |order| {
+            taken(hint_server.answer_hint_request(order).inspect(has_its_size))
+        })
     })
 }
 
@@ -368,11 +370,13 @@ pub(crate) fn scheme_orders() -> Vec<Vec<u8>> {
 /// The supply to a first order.
 pub(crate) fn scheme_supply(data: &[u8]) -> bool {
     each(|Fixture { table, .. }| {
-        let Some(supplier) = table.server.supplier() else { return false };
+        let Some(hint_server) = table.server.hint_server() else { return false };
         let mut client = fresh(table);
         let hint_client = client.hint_client().expect("a client of such a scheme orders");
         assert!(hint_client.next_hint_request().unwrap().is_some(), "a fresh client orders");
-        sized(data, supplier.supply_bytes(), |supply| taken(hint_client.apply_hint_response(supply)))
+        sized(data, hint_server.hint_response_bytes(), |supply| {
+            taken(hint_client.apply_hint_response(supply))
+        })
     })
 }
 
@@ -380,7 +384,7 @@ pub(crate) fn scheme_supply(data: &[u8]) -> bool {
 pub(crate) fn scheme_supplies() -> Vec<Vec<u8>> {
     let supply = |table: &Table| {
         let order = fresh(table).hint_client().unwrap().next_hint_request().unwrap().unwrap();
-        let supply = table.server.supplier().unwrap().supply(&order).unwrap();
+        let supply = table.server.hint_server().unwrap().answer_hint_request(&order).unwrap();
         supply[..supply.len().min(4096)].to_vec()
     };
     supplied().map(supply).collect()

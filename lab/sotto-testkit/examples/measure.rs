@@ -244,10 +244,12 @@ fn lookups(table: &Table, [count, age, threads]: [u64; 3]) {
 /// Has hints made until no more are due. Returns the time of hint server and client.
 fn refill(table: &Table, client: &mut dyn AnyClient) -> [Duration; 2] {
     let mut taken = [Duration::ZERO; 2];
-    let (Some(server), Some(client)) = (table.server.supplier(), client.hint_client()) else { return taken };
+    let (Some(server), Some(client)) = (table.server.hint_server(), client.hint_client()) else {
+        return taken;
+    };
     while let Some(request) = client.next_hint_request().unwrap() {
         let began = Instant::now();
-        let response = server.supply(&request).unwrap();
+        let response = server.answer_hint_request(&request).unwrap();
         taken[0] += began.elapsed();
         let began = Instant::now();
         client.apply_hint_response(&response).unwrap();

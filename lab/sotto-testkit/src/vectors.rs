@@ -78,8 +78,10 @@ fn computed_hints(entry: &SchemeEntry, vector: &Value) -> (String, Vec<(&'static
         while let Some(order) =
             client.hint_client().and_then(|hint_client| hint_client.next_hint_request().expect("an order"))
         {
-            let supply =
-                server.supplier().and_then(|supplier| supplier.supply(&order).ok()).expect("a supply");
+            let supply = server
+                .hint_server()
+                .and_then(|hint_server| hint_server.answer_hint_request(&order).ok())
+                .expect("a supply");
             client
                 .hint_client()
                 .expect("a client that orders")

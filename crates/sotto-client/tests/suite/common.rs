@@ -337,8 +337,10 @@ impl World {
         if let Err(error) = self.pinned().check(&head.pin) {
             return self.refuse(error.code());
         }
-        let supplier = server.supplier().unwrap();
-        let supply = supplier.supply(head.payload(body, supplier.order_bytes()).unwrap()).unwrap();
+        let hint_server = server.hint_server().unwrap();
+        let supply = hint_server
+            .answer_hint_request(head.payload(body, hint_server.hint_request_bytes()).unwrap())
+            .unwrap();
         Response::new(200, hints::encode_response(&head.pin, &supply))
     }
 

@@ -42,7 +42,7 @@ pub struct Caps<S: Scheme> {
     pub(super) as_batch: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnyBatch>,
     pub(super) as_sum: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnySum>,
     pub(super) as_state: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnyState>,
-    pub(super) as_upkeep: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnyHintClient>,
+    pub(super) as_hint_client: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnyHintClient>,
     pub(super) as_checkpoint: Option<fn(&ErasedPrepare<S>) -> &dyn AnyCheckpoint>,
     #[cfg(feature = "server")]
     pub(super) revise: Option<UpdateImageFn>,
@@ -53,7 +53,7 @@ pub struct Caps<S: Scheme> {
     #[cfg(feature = "server")]
     pub(super) as_stream: Option<fn(&ErasedServer<S>) -> &dyn AnyStreamServer>,
     #[cfg(feature = "server")]
-    pub(super) as_supplier: Option<fn(&ErasedServer<S>) -> &dyn AnyHintServer>,
+    pub(super) as_hint_server: Option<fn(&ErasedServer<S>) -> &dyn AnyHintServer>,
 }
 
 impl<S: Scheme> Caps<S> {
@@ -70,7 +70,7 @@ impl<S: Scheme> Caps<S> {
         as_batch: None,
         as_sum: None,
         as_state: None,
-        as_upkeep: None,
+        as_hint_client: None,
         as_checkpoint: None,
         #[cfg(feature = "server")]
         revise: None,
@@ -81,7 +81,7 @@ impl<S: Scheme> Caps<S> {
         #[cfg(feature = "server")]
         as_stream: None,
         #[cfg(feature = "server")]
-        as_supplier: None,
+        as_hint_server: None,
     };
 
     /// Declares that every record ends with its inclusion proof
@@ -211,9 +211,9 @@ impl<S: HintServer> Caps<S> {
     pub const fn hint_server(self) -> Self {
         Caps {
             hint_server: Some(HintServerEntry::new::<S>()),
-            as_upkeep: Some(hint_server::view::<S>),
+            as_hint_client: Some(hint_server::view::<S>),
             #[cfg(feature = "server")]
-            as_supplier: Some(hint_server::supplier::<S>),
+            as_hint_server: Some(hint_server::hint_server::<S>),
             ..self.state()
         }
     }

@@ -158,6 +158,6 @@ impl<S: Scheme> AnyClient for ErasedClient<S> {
         S::CAPS.as_state.map(|view| view(self))
     }
     fn hint_client(&mut self) -> Option<&mut dyn AnyHintClient> {
-        S::CAPS.as_upkeep.map(|view| view(self))
+        S::CAPS.as_hint_client.map(|view| view(self))
     }
 }

@@ -66,35 +66,35 @@ impl<S: HintScheme> AnyHintClient for ErasedClient<S> {
 #[cfg(feature = "server")]
 pub trait AnyHintServer: Send + Sync {
     /// Exact bytes of an encoded hint request.
-    fn order_bytes(&self) -> usize;
+    fn hint_request_bytes(&self) -> usize;
     /// Exact bytes of an encoded hint response.
-    fn supply_bytes(&self) -> usize;
+    fn hint_response_bytes(&self) -> usize;
     /// Decodes a hint request, and makes the encoded response. This may take seconds.
     ///
     /// # Errors
     /// [`crate::Error::Peer`] for bytes that are not a hint request; the errors of
     /// [`HintServer::answer_hint_request`].
-    fn supply(&self, order: &[u8]) -> Result<Vec<u8>>;
+    fn answer_hint_request(&self, request: &[u8]) -> Result<Vec<u8>>;
 }
 
 #[cfg(feature = "server")]
-pub(super) fn supplier<S: HintServer>(open: &ErasedServer<S>) -> &dyn AnyHintServer {
+pub(super) fn hint_server<S: HintServer>(open: &ErasedServer<S>) -> &dyn AnyHintServer {
     open
 }
 
 #[cfg(feature = "server")]
 impl<S: HintServer> AnyHintServer for ErasedServer<S> {
-    fn order_bytes(&self) -> usize {
+    fn hint_request_bytes(&self) -> usize {
         S::HintRequest::size(&self.params)
     }
-    fn supply_bytes(&self) -> usize {
+    fn hint_response_bytes(&self) -> usize {
         S::HintResponse::size(&self.params)
     }
-    fn supply(&self, order: &[u8]) -> Result<Vec<u8>> {
+    fn answer_hint_request(&self, request: &[u8]) -> Result<Vec<u8>> {
         let params = &self.params;
-        let supply = S::answer_hint_request(&self.server, S::HintRequest::take(params, order)?)?;
+        let response = S::answer_hint_request(&self.server, S::HintRequest::take(params, request)?)?;
         let mut out = Vec::with_capacity(S::HintResponse::size(params));
-        supply.put(params, &mut out);
+        response.put(params, &mut out);
         Ok(out)
     }
 }

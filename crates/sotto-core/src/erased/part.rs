@@ -124,7 +124,7 @@ impl<S: PartScheme> AnyServer for ErasedPart<S> {
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         None
     }
-    fn supplier(&self) -> Option<&dyn AnyHintServer> {
+    fn hint_server(&self) -> Option<&dyn AnyHintServer> {
         None
     }
 }

@@ -73,7 +73,7 @@ pub trait AnyServer: Send + Sync {
     /// Returns the interface that answers unit by unit, if the scheme can.
     fn stream(&self) -> Option<&dyn AnyStreamServer>;
     /// Returns the interface that makes hints on request, if the scheme can.
-    fn supplier(&self) -> Option<&dyn AnyHintServer>;
+    fn hint_server(&self) -> Option<&dyn AnyHintServer>;
 }
 
 pub(super) struct ErasedServer<S: Scheme> {
@@ -138,7 +138,7 @@ impl<S: Scheme> AnyServer for ErasedServer<S> {
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         S::CAPS.as_stream.map(|view| view(self))
     }
-    fn supplier(&self) -> Option<&dyn AnyHintServer> {
-        S::CAPS.as_supplier.map(|view| view(self))
+    fn hint_server(&self) -> Option<&dyn AnyHintServer> {
+        S::CAPS.as_hint_server.map(|view| view(self))
     }
 }

@@ -230,7 +230,7 @@ fn said<const C: char>() -> Vec<&'static str> {
     assert_eq!(entry.state.is_some(), client.state().is_some(), "{C}: state");
     assert_eq!(entry.state.is_some(), checkpoint, "{C}: checkpoint");
     assert_eq!(entry.hint_server.is_some(), client.hint_client().is_some(), "{C}: upkeep");
-    assert_eq!(entry.hint_server.is_some(), server.supplier().is_some(), "{C}: supplier");
+    assert_eq!(entry.hint_server.is_some(), server.hint_server().is_some(), "{C}: hint_server");
     assert_eq!(entry.servers, if entry.hint_server.is_some() { 2 } else { 1 });
     if let Some(state) = entry.state {
         let mut loaded = (state.load)(b"null", &mut &b""[..]).unwrap();

@@ -147,7 +147,7 @@ async fn read_hints(
     let live = table.live()?.admit(&head.pin)?.clone();
     let none = || HttpError::new(Code::WrongServer, "this server is not the hint server of the table");
     let bytes = live.hint_request_bytes().ok_or_else(none)?;
-    let response_bytes = live.server().supplier().ok_or_else(none)?.supply_bytes();
+    let response_bytes = live.server().hint_server().ok_or_else(none)?.hint_response_bytes();
     let now = Instant::now();
     service.host.limits.hint_time.check(peer, now)?;
     service.host.limits.budget.check(peer, now)?;

@@ -122,10 +122,12 @@ fn sum(entry: &'static SchemeEntry) -> impl FnMut(usize) {
 
 /// Has all hints made that a client can request.
 fn stock(client: &mut dyn AnyClient, table: &Table) {
-    let (Some(hint_client), Some(supplier)) = (client.hint_client(), table.server.supplier()) else { return };
+    let (Some(hint_client), Some(hint_server)) = (client.hint_client(), table.server.hint_server()) else {
+        return;
+    };
     while let Some(order) = hint_client.next_hint_request().expect("a client's own order") {
         let order = sent(vec![order]).concat();
-        let supply = supplier.supply(&order).expect("an honest order is supplied");
+        let supply = hint_server.answer_hint_request(&order).expect("an honest order is supplied");
         hint_client.apply_hint_response(&supply).expect("an honest supply is taken");
     }
 }

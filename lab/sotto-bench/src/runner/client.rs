@@ -184,7 +184,7 @@ fn refill_hints(
     client: &mut dyn AnyClient,
     reader: &Reader,
 ) -> sotto_core::Result<Option<(HintServerCost, Duration)>> {
-    let (Some(hint_server), Some(hint_client)) = (server.supplier(), client.hint_client()) else {
+    let (Some(hint_server), Some(hint_client)) = (server.hint_server(), client.hint_client()) else {
         return Ok(None);
     };
     let mut cost = HintServerCost { server_ms: 0.0, up_bytes: 0, down_bytes: 0, orders_count: 0 };
@@ -195,7 +195,7 @@ fn refill_hints(
         client_time += start.elapsed();
         let Some(request) = request else { return Ok(Some((cost, client_time))) };
         let start = Instant::now();
-        let response = reader.install(|| hint_server.supply(&request))?;
+        let response = reader.install(|| hint_server.answer_hint_request(&request))?;
         cost.server_ms += ms(start.elapsed());
         cost.up_bytes += request.len() as u64;
         cost.down_bytes += response.len() as u64;

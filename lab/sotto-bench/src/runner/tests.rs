@@ -209,8 +209,8 @@ impl AnyServer for FaultyServer<'_> {
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         self.0.stream()
     }
-    fn supplier(&self) -> Option<&dyn AnyHintServer> {
-        self.0.supplier()
+    fn hint_server(&self) -> Option<&dyn AnyHintServer> {
+        self.0.hint_server()
     }
 }
 

@@ -54,8 +54,8 @@ pub(super) fn loaded(table: &Table, bytes: &[u8]) -> Box<dyn AnyClient> {
 fn supply(table: &Table, client: &mut dyn AnyClient) -> bool {
     let Some(hint_client) = client.hint_client() else { return false };
     let Some(order) = hint_client.next_hint_request().unwrap() else { return false };
-    let supplier = table.server.supplier().expect("a server of such a scheme supplies");
-    hint_client.apply_hint_response(&supplier.supply(&order).unwrap()).unwrap();
+    let hint_server = table.server.hint_server().expect("a server of such a scheme supplies");
+    hint_client.apply_hint_response(&hint_server.answer_hint_request(&order).unwrap()).unwrap();
     true
 }
 

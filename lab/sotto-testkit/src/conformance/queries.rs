@@ -158,7 +158,7 @@ pub fn abilities(subject: &Subject) {
     assert_eq!(entry.units.is_some(), table.server.stream().is_some(), "units and streams");
     let buckets = entry.batch.map(|buckets| buckets(&table.params).expect("good parameters have buckets"));
     assert!(buckets.is_none_or(|buckets| buckets == 1), "an ordinary table has one bucket");
-    assert_eq!(entry.hint_server.is_some(), table.server.supplier().is_some(), "orders and supplies");
+    assert_eq!(entry.hint_server.is_some(), table.server.hint_server().is_some(), "orders and supplies");
     assert!(
         entry.patch.is_none() || entry.server.revise.is_some(),
         "only a revision writes deltas to patch with"

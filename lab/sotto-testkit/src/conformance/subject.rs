@@ -376,11 +376,11 @@ impl AnyClient for RefilledClient {
 /// # Errors
 /// Those of the scheme.
 pub fn refill_hints(client: &mut dyn AnyClient, server: &dyn AnyServer) -> Result<()> {
-    let (Some(hint_client), Some(supplier)) = (client.hint_client(), server.supplier()) else {
+    let (Some(hint_client), Some(hint_server)) = (client.hint_client(), server.hint_server()) else {
         return Ok(());
     };
     while let Some(order) = hint_client.next_hint_request()? {
-        hint_client.apply_hint_response(&supplier.supply(&order)?)?;
+        hint_client.apply_hint_response(&hint_server.answer_hint_request(&order)?)?;
     }
     Ok(())
 }

@@ -13,9 +13,9 @@ fn stock_with(
     spoil: &mut dyn FnMut(&mut [u8]),
 ) -> Result<()> {
     let hint_client = client.hint_client().expect("a client of such a scheme orders");
-    let supplier = helper.supplier().expect("a server of such a scheme supplies");
+    let hint_server = helper.hint_server().expect("a server of such a scheme supplies");
     while let Some(order) = hint_client.next_hint_request()? {
-        let supply = supplier.supply(&order)?;
+        let supply = hint_server.answer_hint_request(&order)?;
         let mut spoilt = supply.clone();
         spoil(&mut spoilt);
         // Where a response must be valid, a wrong one is refused and the request stands.
@@ -41,21 +41,21 @@ pub fn orders(subject: &Subject) {
     assert!(entry.role < subject.entry.servers);
     for case in [NARROW, MIDDLE, WIDE] {
         let table = subject.table(case);
-        let supplier = table.server.supplier().expect("a server of such a scheme supplies");
-        let (order_bytes, supply_bytes) = (entry.sizes)(&table.params).unwrap();
-        assert_eq!(supplier.order_bytes() as u64, order_bytes);
-        assert_eq!(supplier.supply_bytes() as u64, supply_bytes);
+        let hint_server = table.server.hint_server().expect("a server of such a scheme supplies");
+        let (hint_request_bytes, hint_response_bytes) = (entry.sizes)(&table.params).unwrap();
+        assert_eq!(hint_server.hint_request_bytes() as u64, hint_request_bytes);
+        assert_eq!(hint_server.hint_response_bytes() as u64, hint_response_bytes);
         let mut client = fresh(&table, &mut seeded("orders"));
         assert!(client.budget() == Budget::Left(0), "a client without hints can ask nothing");
         let hint_client = client.hint_client().expect("a client of such a scheme orders");
         assert!(
-            hint_client.apply_hint_response(&vec![0; supply_bytes as usize]).is_err(),
+            hint_client.apply_hint_response(&vec![0; hint_response_bytes as usize]).is_err(),
             "a supply that nobody ordered"
         );
         while let Some(order) = hint_client.next_hint_request().unwrap() {
-            assert_eq!(order.len() as u64, order_bytes);
-            let supply = supplier.supply(&order).unwrap();
-            assert_eq!(supply.len() as u64, supply_bytes);
+            assert_eq!(order.len() as u64, hint_request_bytes);
+            let supply = hint_server.answer_hint_request(&order).unwrap();
+            assert_eq!(supply.len() as u64, hint_response_bytes);
             for wrong in [&supply[..supply.len() - 1], &supply[..0], &[&supply[..], &[0]].concat()] {
                 let refused = hint_client.apply_hint_response(wrong);
                 assert!(matches!(refused, Err(Error::Peer(PeerMisbehaved::Length { .. }))), "{refused:?}");
@@ -74,19 +74,19 @@ pub fn orders(subject: &Subject) {
 /// Hint requests of wrong lengths, with flipped bits, and of arbitrary bytes.
 pub fn damaged_orders(subject: &Subject) {
     let table = subject.table(NARROW);
-    let supplier = table.server.supplier().expect("a server of such a scheme supplies");
+    let hint_server = table.server.hint_server().expect("a server of such a scheme supplies");
     let rng = &mut seeded("damaged orders");
     let mut client = fresh(&table, rng);
     let order = client.hint_client().unwrap().next_hint_request().unwrap().expect("a fresh client orders");
     for len in (0..order.len()).chain([order.len() + 1, 2 * order.len()]) {
         let mut wrong = order.clone();
         wrong.resize(len, 0);
-        let result = supplier.supply(&wrong);
+        let result = hint_server.answer_hint_request(&wrong);
         assert!(matches!(result, Err(Error::Peer(PeerMisbehaved::Length { .. }))), "{len} bytes");
     }
     for damaged in damage(&order, rng) {
-        match supplier.supply(&damaged) {
-            Ok(supply) => assert_eq!(supply.len(), supplier.supply_bytes()),
+        match hint_server.answer_hint_request(&damaged) {
+            Ok(supply) => assert_eq!(supply.len(), hint_server.hint_response_bytes()),
             Err(error) => assert!(matches!(error, Error::Peer(_)), "{error:?}"),
         }
     }

@@ -17,9 +17,9 @@
 //! // The second server makes the client's hints.
 //! let rng = &mut seeded("client");
 //! let mut client = (ENTRY.prepare)(&params, rng)?.finish()?;
-//! let hints = server.supplier().ok_or("makes no hints")?;
+//! let hints = server.hint_server().ok_or("makes no hints")?;
 //! while let Some(request) = client.hint_client().ok_or("needs no hints")?.next_hint_request()? {
-//!     let response = hints.supply(&request)?;
+//!     let response = hints.answer_hint_request(&request)?;
 //!     client.hint_client().ok_or("needs no hints")?.apply_hint_response(&response)?;
 //! }
 //!

@@ -96,24 +96,24 @@ impl AnyServer for Probed {
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         self.inner.stream().map(|_| self as &dyn AnyStreamServer)
     }
-    fn supplier(&self) -> Option<&dyn AnyHintServer> {
-        self.inner.supplier().map(|_| self as &dyn AnyHintServer)
+    fn hint_server(&self) -> Option<&dyn AnyHintServer> {
+        self.inner.hint_server().map(|_| self as &dyn AnyHintServer)
     }
 }
 
 impl AnyHintServer for Probed {
-    fn order_bytes(&self) -> usize {
-        self.inner.supplier().unwrap().order_bytes()
+    fn hint_request_bytes(&self) -> usize {
+        self.inner.hint_server().unwrap().hint_request_bytes()
     }
-    fn supply_bytes(&self) -> usize {
-        self.inner.supplier().unwrap().supply_bytes()
+    fn hint_response_bytes(&self) -> usize {
+        self.inner.hint_server().unwrap().hint_response_bytes()
     }
-    fn supply(&self, order: &[u8]) -> Result<Vec<u8>> {
+    fn answer_hint_request(&self, request: &[u8]) -> Result<Vec<u8>> {
         self.probe.hint_requests.fetch_add(1, Ordering::Relaxed);
         assert!(!self.probe.panics.swap(false, Ordering::Relaxed), "the test asked for a panic");
         let held = self.probe.held_orders.lock().unwrap();
         drop(self.probe.order_freed.wait_while(held, |held| *held).unwrap());
-        self.inner.supplier().unwrap().supply(order)
+        self.inner.hint_server().unwrap().answer_hint_request(request)
     }
 }
 
