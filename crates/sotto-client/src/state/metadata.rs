@@ -245,12 +245,13 @@ pub(crate) struct StateTransaction<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Diagnose;
 
     /// Journals of `sotto-state/1` have parities where this build's have rows.
     #[test]
     fn an_older_format_is_refused_and_the_fix_is_named() {
         let error = StateMetadata::parse(br#"{"format":"sotto-state/1"}"#, Path::new("s")).unwrap_err();
         assert!(matches!(error, StateError::WrongState { what: "format", .. }), "{error}");
-        assert!(error.fix().contains("delete this one"));
+        assert!(error.diagnosis().fix.contains("delete this one"));
     }
 }
