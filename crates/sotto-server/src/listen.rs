@@ -191,9 +191,9 @@ impl PortServer {
             }
             let stream = WriteTimeout::new(stream, rate);
             match tls {
-                None => connection.serve(stream, stop).await,
+                None => connection.serve(Box::new(stream), stop).await,
                 Some(tls) => match tokio::time::timeout(timeout, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => connection.serve(stream, stop).await,
+                    Ok(Ok(stream)) => connection.serve(Box::new(stream), stop).await,
                     Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                     Err(_) => tracing::debug!("a TLS handshake took too long"),
                 },
@@ -201,6 +201,11 @@ impl PortServer {
         }
     }
 }
+
+/// A socket, with TLS or without. One type for both: HTTP is compiled once.
+trait ByteStream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> ByteStream for S {}
 
 /// State for serving one connection.
 struct Connection {
@@ -265,7 +270,7 @@ impl Connection {
     /// asked to stop, or receives no new request for too long, it finishes the requests in flight.
     async fn serve(
         self: Arc<Self>,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        stream: Box<dyn ByteStream>,
         mut stop: watch::Receiver<bool>,
     ) {
         let timeout = self.timeout;
