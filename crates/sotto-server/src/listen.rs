@@ -268,11 +268,7 @@ impl Connection {
 
     /// Serves one connection, HTTP/1.1 or HTTP/2 by its first bytes, until it ends. When it is
     /// asked to stop, or receives no new request for too long, it finishes the requests in flight.
-    async fn serve(
-        self: Arc<Self>,
-        stream: Box<dyn ByteStream>,
-        mut stop: watch::Receiver<bool>,
-    ) {
+    async fn serve(self: Arc<Self>, stream: Box<dyn ByteStream>, mut stop: watch::Receiver<bool>) {
         let timeout = self.timeout;
         let mut builder = auto::Builder::new(StreamExecutor);
         builder.http1().timer(TokioTimer::new()).header_read_timeout(timeout);
