@@ -5,7 +5,7 @@ use crate::hints::{self, KNOWN, OUTSIDE, next_pair, used};
 use crate::params::ParamsLiteral;
 use crate::prf::{RANK, TIE, VOID, rank_in};
 use crate::query::{PartitionScratch, Query, RealSet};
-use crate::{Client, HalfSets, Params};
+use crate::{Client, HalfSets};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{Assumption, Budget, CryptoRng, Error, Hiding, Result, SchemeId, SchemeMetadata};
 use sotto_hints::delta::{PartitionDelta, add};
@@ -90,7 +90,7 @@ impl Family for HalfSets {
 
     /// The server adds up both sets: one row of each partition, into the parity of its set.
     #[cfg(feature = "server")]
-    fn picks(params: &Params, query: Query) -> (Vec<u16>, Vec<u8>) {
+    fn picks(params: &crate::Params, query: Query) -> (Vec<u16>, Vec<u8>) {
         (query.offsets(params), query.ones)
     }
 

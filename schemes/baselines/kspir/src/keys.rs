@@ -6,10 +6,12 @@ use crate::grid::Grid;
 use crate::ring::{self, BABY, FOLD, GIANT, N, PACK};
 #[cfg(feature = "server")]
 pub use session::{Session, SessionKeys};
-use sotto_lattice::encrypt::{restore, truncate};
+#[cfg(feature = "server")]
+pub(crate) use session::{body_slots, seed_and_bodies};
+use sotto_lattice::encrypt::truncate;
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_prg::PublicSeed;
-use sotto_silent::message::{Field, Format, whole_words};
+use sotto_silent::message::{Field, Format};
 
 /// Label of the masks of keys.
 pub(crate) const KEY_MASKS: &str = "kspir key";
@@ -42,14 +44,6 @@ pub(crate) fn seed_words(seed: &PublicSeed) -> Vec<u64> {
     seed.0.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }
 
-/// The seed and the bodies of a message; `None` if it has no fields.
-pub(crate) fn seed_and_bodies(fields: &[Vec<u64>]) -> Option<(PublicSeed, &[Vec<u64>])> {
-    let (words, bodies) = fields.split_first()?;
-    let mut seed = PublicSeed([0; 32]);
-    seed.0.as_chunks_mut().0.iter_mut().zip(words).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
-    Some((seed, bodies))
-}
-
 /// A body in slots as the words of a field.
 pub(crate) fn body_words(ring: &Ring, level: ModulusLevel, body: &[u64]) -> Vec<u64> {
     let words = truncate(ring, level, body, ring::bits(level)).into_iter();
@@ -59,22 +53,32 @@ pub(crate) fn body_words(ring: &Ring, level: ModulusLevel, body: &[u64]) -> Vec<
     }
 }
 
-/// The slots of a body that is sent; `None` for another number of words.
-pub(crate) fn body_slots(ring: &Ring, level: ModulusLevel, words: &[u64]) -> Option<Vec<u64>> {
-    restore(ring, level, &whole_words(words, ring::bits(level)), ring::bits(level))
-}
-
 #[cfg(feature = "server")]
 mod session {
-    use super::{KEY_MASKS, body_slots, key_bodies, seed_and_bodies};
+    use super::{KEY_MASKS, key_bodies};
     use crate::grid::Grid;
-    use crate::ring::{BABY, GIANT, N, PACK, gadget, ring, rotation};
+    use crate::ring::{BABY, GIANT, N, PACK, bits, gadget, ring, rotation};
     use sotto_core::{PeerMisbehaved, Result};
     use sotto_lattice::automorphism::AutomorphismKey;
     use sotto_lattice::cdks;
-    use sotto_lattice::encrypt::MaskSource;
-    use sotto_lattice::ring::ModulusLevel;
+    use sotto_lattice::encrypt::{MaskSource, restore};
+    use sotto_lattice::ring::{ModulusLevel, Ring};
+    use sotto_prg::PublicSeed;
+    use sotto_silent::message::whole_words;
     use std::sync::Arc;
+
+    /// The seed and the bodies of a message; `None` if it has no fields.
+    pub(crate) fn seed_and_bodies(fields: &[Vec<u64>]) -> Option<(PublicSeed, &[Vec<u64>])> {
+        let (words, bodies) = fields.split_first()?;
+        let mut seed = PublicSeed([0; 32]);
+        seed.0.as_chunks_mut().0.iter_mut().zip(words).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+        Some((seed, bodies))
+    }
+
+    /// The slots of a body that is sent; `None` for another number of words.
+    pub(crate) fn body_slots(ring: &Ring, level: ModulusLevel, words: &[u64]) -> Option<Vec<u64>> {
+        restore(ring, level, &whole_words(words, bits(level)), bits(level))
+    }
 
     /// Admitted keys, which queries share.
     pub struct Session(pub(crate) Arc<SessionKeys>);
