@@ -1,8 +1,5 @@
-//! `sotto log`: the log that a publisher writes its catalogs into, and its witnesses.
-//!
-//! `show` prints which catalogs are in a log, and who has cosigned it; `add` adds published catalogs
-//! that are not in the log yet, and `attach` adds cosignatures, each of which is verified. A witness
-//! or a monitor has a key, and what it has seen of a log: `key`, `cosign` and `watch`.
+//! A witness or a monitor of logs: its key, what it has seen of a log, and `sotto log key`, `cosign`
+//! and `watch`.
 //!
 //! What a witness has seen is on disk before a cosignature is written: whatever happens, it never
 //! cosigns two logs, nor a log with two catalogs of one epoch.
@@ -17,24 +14,18 @@
 
 use crate::connect_args::duration;
 use crate::failure::{Exit, Failure, FileContext, Result};
-use crate::publication::{PublishArgs, log_json, log_line};
-use crate::screen::{Report, Screen, grid};
+use crate::screen::{Report, Screen};
 use crate::{download, files};
-use clap::Subcommand;
 use serde_json::json;
 use sotto_catalog::PublicKey;
 use sotto_client::transport::http::HttpTransport;
 use sotto_client::transport::{Request, Transport};
-use sotto_db::PathKind;
-use sotto_db::epoch::KEY;
-use sotto_tlog::appender::{AttachedCosignature, attach};
 use sotto_tlog::catalogs::log_key;
 use sotto_tlog::history::MAX_HISTORY_BYTES;
 use sotto_tlog::note::MAX_NOTE_BYTES;
-use sotto_tlog::publisher_log::{PublisherLog, SignedCheckpoint};
 use sotto_tlog::witness::examine;
 use sotto_tlog::{
-    Checkpoint, Cosigner, DirectorySource, LogError, LogHistory, LogLayout, LogSource, SignedNote, WitnessKey,
+    Checkpoint, Cosigner, DirectorySource, LogError, LogHistory, LogLayout, LogSource, SignedNote,
 };
 use sotto_wire::routes;
 use std::cell::RefCell;
@@ -44,185 +35,9 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const EXAMPLE: &str = "\
-A publisher's log has a line for each signed catalog and stack, with its digest. It is a C2SP tlog-tiles \
-log under the publisher's own key, so a client that pinned the publisher needs no other key for it. `sotto \
-encode --catalog-log DIR` creates the log, later epochs are added by themselves, and `sotto serve` serves it.
-
-A witness is run by somebody else, on another machine. From time to time it checks that the log extends \
-what it saw last, reads the new entries, and cosigns the log with the time; it does not if the log has two \
-catalogs of one epoch. Clients that name the witness (`sotto get --witness KEY`) refuse a catalog that is \
-not in the log, a log without a recent cosignature, a log that does not extend the one they saw before, \
-and a log whose entries contradict each other where they read it. Anybody can read all of it: `sotto log \
-watch` ends with exit code 5 at two entries that contradict each other.
-
-Tables of one publisher share a log if they share a signing key (--signing-key).
-
-Example:
-  sotto encode words.csv --value meaning --out tables/words --catalog-log logs/mine
-  sotto log key --key witness.key --name witness.example/w1
-  sotto log cosign logs/mine --publisher sotto-pk:... --key witness.key --state witness --out note.txt
-  sotto log attach logs/mine note.txt --witness witness.example/w1+...
-  sotto serve tables/words
-  sotto get --server http://127.0.0.1:8080 --table words --row 7 --witness witness.example/w1+...";
-
-/// Arguments of `sotto log`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLE)]
-pub(crate) struct Log {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-#[derive(Debug, Subcommand)]
-enum Verb {
-    /// Show the catalogs in a log, and who cosigned it
-    Show(Show),
-    /// Add the catalogs of a table or stack to its log, if they are missing
-    Add(Add),
-    /// Create a witness's key, or show its public half
-    Key(Key),
-    /// As a witness: check that a log extends what was seen before, and cosign it
-    Cosign(Cosign),
-    /// Watch a log, and end with an error if it forks or contradicts itself
-    Watch(Watch),
-    /// As a publisher: add cosignatures of witnesses to the log
-    Attach(Attach),
-}
-
-impl Log {
-    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
-        match self.verb {
-            Verb::Show(verb) => verb.run(),
-            Verb::Add(verb) => verb.run(),
-            Verb::Key(verb) => verb.run(),
-            Verb::Cosign(verb) => verb.run(),
-            Verb::Watch(verb) => verb.run(screen),
-            Verb::Attach(verb) => verb.run(),
-        }
-    }
-}
-
-/// Arguments of `sotto log show`.
-#[derive(Debug, clap::Args)]
-struct Show {
-    /// Folder of the log
-    #[arg(value_name = "LOG")]
-    folder: PathBuf,
-}
-
-impl Show {
-    fn run(self) -> Result<Report> {
-        let log = PublisherLog::open(&self.folder)?;
-        let heads = [("checkpoint", Some(log.newest())), ("cosigned", log.witnessed())];
-        let mut lines = vec![("publisher", log.publisher().to_string())];
-        for (name, head) in heads {
-            if let Some(head) = head {
-                let (names, entries) = (cosigners(head), head.checkpoint.size);
-                let by = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
-                lines.push((name, format!("{entries} entries, cosigned by {by}")));
-            }
-        }
-        let columns = ">entry | kind | name | >epoch | BLAKE3";
-        let rows = log.entries().iter().enumerate().map(|(index, entry)| {
-            let (kind, epoch) = (entry.kind.name().to_owned(), entry.epoch.to_string());
-            vec![index.to_string(), kind, entry.name.to_string(), epoch, entry.digest.to_string()]
-        });
-        let text = format!("{}\n{}", grid::facts(lines), grid::grid(columns, rows));
-        let entries = log.entries().iter().map(|entry| {
-            let (kind, digest) = (entry.kind.name(), entry.digest.to_string());
-            json!({ "kind": kind, "name": entry.name, "epoch": entry.epoch, "digest": digest })
-        });
-        let json_of = |head: &SignedCheckpoint| json!({ "entries": head.checkpoint.size, "cosigned_by": cosigners(head) });
-        let json = json!({
-            "publisher": log.publisher().to_string(),
-            "checkpoint": json_of(log.newest()),
-            "cosigned": log.witnessed().map(json_of),
-            "entries": entries.collect::<Vec<_>>(),
-        });
-        // All of it is shown first, as the proof of an error.
-        let wrong = log.history().err();
-        let wrong = wrong.map(|e| Failure::from(e).fix("show the log to others; do not trust its publisher"));
-        Ok(Report::new(text, &json).but(wrong))
-    }
-}
-
-/// The names in the lines after the publisher's own.
-fn cosigners(head: &SignedCheckpoint) -> Vec<String> {
-    let note = SignedNote::parse(head.note.as_bytes());
-    let lines = note.map(|note| note.signatures).unwrap_or_default();
-    lines.into_iter().map(|line| line.name).filter(|name| *name != head.checkpoint.origin).collect()
-}
-
-/// Arguments of `sotto log add`.
-#[derive(Debug, clap::Args)]
-struct Add {
-    /// Directory of a table or stack
-    #[arg(value_name = "DIR")]
-    dir: PathBuf,
-    /// Folder of the log [default: the one that the directory was published to before]
-    #[arg(long, value_name = "LOG")]
-    catalog_log: Option<PathBuf>,
-    /// File of the signing key [default: signing.key in the directory]
-    #[arg(long, value_name = "FILE")]
-    signing_key: Option<PathBuf>,
-}
-
-impl Add {
-    fn run(self) -> Result<Report> {
-        if let PathKind::Foreign(..) | PathKind::ForeignFile = PathKind::of(&self.dir)? {
-            return Err(Failure::usage("tables of Apple's lookups are not signed and have no log")
-                .fix("give the directory of a table or stack"));
-        }
-        // A key must not be created here, since it would belong to no publisher.
-        let key = self.signing_key.unwrap_or_else(|| self.dir.join(KEY));
-        if !key.exists() {
-            return Err(Failure::missing(format!("no such signing key: {}", key.display()))
-                .fix("give the key that signed the table"));
-        }
-        let log = PublishArgs::with_log(self.catalog_log).write_with(&self.dir, Some(&key))?;
-        let log = log.ok_or_else(|| {
-            Failure::usage(format!("{} has no log", self.dir.display())).fix("give --catalog-log DIR")
-        })?;
-        Ok(Report::new(log_line(&log), &json!({ "log": log_json(Some(&log)) })))
-    }
-}
-
-/// Arguments of `sotto log attach`.
-#[derive(Debug, clap::Args)]
-struct Attach {
-    /// Folder of the log
-    #[arg(value_name = "LOG")]
-    folder: PathBuf,
-    /// Cosigned checkpoints of witnesses, as `sotto log cosign` writes them
-    #[arg(value_name = "NOTE", required = true)]
-    notes: Vec<PathBuf>,
-    /// Public key of a witness whose cosignatures to add; repeatable
-    #[arg(long = "witness", value_name = "NAME+ID+BASE64", required = true)]
-    witnesses: Vec<WitnessKey>,
-}
-
-impl Attach {
-    fn run(self) -> Result<Report> {
-        let notes = self
-            .notes
-            .iter()
-            .map(|path| files::read("reading", path, MAX_NOTE_BYTES as u64))
-            .collect::<Result<Vec<_>>>()?;
-        let attached = attach(&self.folder, &notes, &self.witnesses)?;
-        let each = attached.iter().map(|AttachedCosignature { witness, size, time }| {
-            let line = format!("{witness} cosigned {size} entries at {time}\n");
-            (line, json!({ "witness": witness, "entries": size, "time": time }))
-        });
-        let (lines, each): (String, Vec<_>) = each.unzip();
-        let text = lines + "a running `sotto serve` loads it by itself";
-        Ok(Report::new(text, &json!({ "attached": each })))
-    }
-}
-
 /// Arguments of `sotto log key`.
 #[derive(Debug, clap::Args)]
-struct Key {
+pub(super) struct Key {
     /// File of the witness's signing key; created if missing
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
@@ -232,7 +47,7 @@ struct Key {
 }
 
 impl Key {
-    fn run(self) -> Result<Report> {
+    pub(super) fn run(self) -> Result<Report> {
         let cosigner = match read_key(&self.key)? {
             Some(cosigner) => cosigner,
             None => self.make()?,
@@ -271,7 +86,7 @@ fn read_key(path: &Path) -> Result<Option<Cosigner>> {
 
 /// Arguments of `sotto log cosign`.
 #[derive(Debug, clap::Args)]
-struct Cosign {
+pub(super) struct Cosign {
     /// Folder of the log, or address of a server that serves it
     #[arg(value_name = "LOG")]
     log: String,
@@ -293,7 +108,7 @@ struct Cosign {
 }
 
 impl Cosign {
-    fn run(self) -> Result<Report> {
+    pub(super) fn run(self) -> Result<Report> {
         let cosigner = read_key(&self.key)?.ok_or_else(|| {
             Failure::missing(format!("no such key: {}", self.key.display()))
                 .fix("create one: sotto log key --key FILE --name NAME")
@@ -322,7 +137,7 @@ impl Cosign {
 
 /// Arguments of `sotto log watch`.
 #[derive(Debug, clap::Args)]
-struct Watch {
+pub(super) struct Watch {
     /// Folder of the log, or address of a server that serves it
     #[arg(value_name = "LOG")]
     log: String,
@@ -344,7 +159,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn run(self, screen: Screen) -> Result<Report> {
+    pub(super) fn run(self, screen: Screen) -> Result<Report> {
         let location = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
         loop {
             match self.check(&location) {

@@ -1,0 +1,97 @@
+//! `sotto restore`: the files of a backup, copied back. All are verified against the manifest before
+//! anything is written.
+
+use super::manifest::{Manifest, STATE, TABLES, copy, digest, private};
+use crate::failure::{Exit, Failure, FileContext, Result};
+use crate::screen::Report;
+use serde_json::json;
+use std::fs;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+const EXAMPLE: &str = "\
+What was registered, spent or counted after the backup is lost: clients register again by themselves, \
+tokens spent since then can be spent a second time, and addresses regain the evaluations that they used \
+since then. To rule out double spending, leave tokens.redb out (--exclude tokens.redb): phones then fetch \
+new tokens, and no old token is valid.
+
+Existing files are not overwritten without --replace, and none is while a server has the folder open.
+
+Example:
+  sotto restore /backups/monday --state /var/lib/sotto --tables /srv/sotto";
+
+/// Arguments of `sotto restore`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Restore {
+    /// Folder of the backup
+    #[arg(value_name = "BACKUP")]
+    backup: PathBuf,
+    /// Folder to restore the server's state to
+    #[arg(long, value_name = "DIR", required_unless_present = "tables")]
+    state: Option<PathBuf>,
+    /// Folder to restore tables to, each in a folder of the table's name
+    #[arg(long, value_name = "DIR")]
+    tables: Option<PathBuf>,
+    /// File to leave out; repeatable
+    #[arg(long, value_name = "FILE")]
+    exclude: Vec<String>,
+    /// Overwrite existing files
+    #[arg(long)]
+    replace: bool,
+}
+
+impl Restore {
+    pub(crate) fn run(self) -> Result<Report> {
+        let manifest = Manifest::read(&self.backup)?;
+        let mut copies = Vec::new();
+        for entry in &manifest.files {
+            let Some((kind, rest)) = entry.path.split_once('/') else { continue };
+            let to = match kind {
+                STATE => self.state.as_ref(),
+                TABLES => self.tables.as_ref(),
+                _ => None,
+            };
+            let name = rest.rsplit('/').next().unwrap_or(rest);
+            if let Some(to) = to.filter(|_| !self.exclude.iter().any(|file| file == name)) {
+                copies.push((self.backup.join(&entry.path), to.join(rest)));
+            }
+        }
+        // An existing identical file is no reason to refuse the rest.
+        copies.retain(|(from, to)| !to.exists() || digest(from).ok() != digest(to).ok());
+        if let Some((_, existing)) = copies.iter().find(|(_, to)| to.exists() && !self.replace) {
+            return Err(Failure::usage(format!("{} exists with different content", existing.display()))
+                .fix("move it, or give --replace"));
+        }
+        for (_, to) in &copies {
+            unused(to)?;
+        }
+        if let Some(state) = &self.state {
+            private(state)?;
+        }
+        for (from, to) in &copies {
+            // Written under another name first: the existing file stays until that is complete.
+            let mut next = to.clone().into_os_string();
+            next.push(".restored");
+            let next = PathBuf::from(next);
+            copy(from, &next)?;
+            fs::rename(&next, to).doing("renaming", &next)?;
+        }
+        let (count, backup) = (copies.len(), self.backup.display());
+        let text = format!("{count} files of {backup} restored\n\nnext: sotto serve, with --state as before");
+        let restored: Vec<_> = copies.iter().map(|(_, to)| to).collect();
+        Ok(Report::new(text, &json!({ "restored": restored, "created": manifest.created })))
+    }
+}
+
+/// Refuses files that a server has open: it would continue with files that are gone.
+fn unused(path: &Path) -> Result<()> {
+    let Ok(file) = File::open(path) else { return Ok(()) };
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(Failure::new(Exit::Refused, format!("a server has {} open", path.display()))
+                .fix("stop the server first"))
+        }
+        _ => Ok(()),
+    }
+}
