@@ -14,7 +14,7 @@ use sotto_lattice::bgv::encrypt::encrypt_divided;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::{AnswerBits, RotationKey, SecretKey, SlotRing, expand};
 use sotto_lattice::encrypt::{ErrorSource, MaskSource};
-use sotto_math::divide::divide;
+use sotto_math::modulus::divide;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
 use zeroize::Zeroizing;

@@ -6,7 +6,7 @@ use crate::rings::Ring;
 use rayon::prelude::*;
 use sotto_lattice::bgv::expand::ExpansionRound;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
-use sotto_lattice::bgv::mod_down::lower;
+use sotto_lattice::bgv::keyswitch::lower;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Ciphertext, Pow2, RotationKey, Scratch};
 use std::ops::Range;

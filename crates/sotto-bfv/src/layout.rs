@@ -20,7 +20,7 @@
 use crate::literal::Literal;
 use crate::rings::RingSet;
 use sotto_core::ParamsError;
-use sotto_math::divide::divide;
+use sotto_math::modulus::divide;
 use std::hint::black_box;
 use zeroize::Zeroizing;
 

@@ -1,7 +1,7 @@
 //! Positions of single bits in a table whose rows are one string of bits.
 
 use crate::{CatalogError, Result};
-use sotto_math::divide::divide;
+use sotto_math::modulus::divide;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
 /// Position of one bit of a table: its row, and its place in the row.

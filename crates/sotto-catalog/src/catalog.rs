@@ -1,8 +1,7 @@
 //! The catalog: everything that a client must know of a table before its first query.
-//! [`table_terms`] compares it with its scheme.
+//! [`layers`] compares it with its scheme.
 
 mod layers;
-pub mod table_terms;
 
 use crate::document::{self, Document, json};
 use crate::row_form::{self, RowForm};
@@ -13,10 +12,10 @@ use crate::{
     ArtifactEntry, BitPosition, CatalogError, Hex32, Packing, Result, RowsRoot, TableKind, TableName,
     ValueKind,
 };
+pub use layers::{TableTerms, gate};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Artifact, Epoch, ParamsReport};
 use sotto_layers::{Keyword, keyword};
-pub use table_terms::{TableTerms, gate};
 
 /// Format of catalogs that this build writes and reads.
 pub const FORMAT: &str = "sotto-catalog/1";

@@ -19,7 +19,6 @@
 //! |---|---|
 //! | [`catalog`] | the catalog: parsed totally, checked for consistency |
 //! | [`table`] | table names; index, range and keyword tables; the meaning of a row's bytes |
-//! | [`artifact_entry`] | an artifact: its size, its digest, the digests of its chunks |
 //! | [`batch_access`] | a stack whose tables are the buckets of a batch code |
 //! | [`stack`] | a layer, the tables under it, and its public files |
 //! | [`document`] | what catalogs and stacks have in common: JSON text with a version and a limit |
@@ -38,7 +37,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-pub mod artifact_entry;
 pub mod batch_access;
 pub mod bit_position;
 pub mod catalog;
@@ -55,14 +53,12 @@ pub mod succession;
 pub mod symmetric;
 pub mod table;
 
-pub use artifact_entry::ArtifactEntry;
 pub use batch_access::BatchAccess;
 pub use bit_position::BitPosition;
 pub use catalog::{Catalog, LayerEntry, Sidecar, TableTerms};
 pub use document::Document;
 pub use error::CatalogError;
-pub use hex::PublicKey;
-pub use hex::{Hex, Hex32, Hex64, HexBytes};
+pub use hex::{Hex, Hex32, Hex64, HexBytes, PublicKey};
 pub use key::SigningKey;
 pub use packing::{Packing, RecordSpan};
 pub use row_form::RowForm;
@@ -71,7 +67,7 @@ pub use signed::{SignedCatalog, SignedDocument, SignedStack};
 pub use stack::Stack;
 pub use succession::{SignerChange, Succession};
 pub use symmetric::SymmetricLayer;
-pub use table::{KeyKind, TableKind, TableName, TableNameError, ValueKind};
+pub use table::{ArtifactEntry, KeyKind, TableKind, TableName, TableNameError, ValueKind};
 
 /// Result of an operation of this crate, with [`CatalogError`] as the default error.
 pub type Result<T, E = CatalogError> = std::result::Result<T, E>;

@@ -8,7 +8,7 @@
 //! *leaf*, and the last bytes of its records are the nodes that prove it ([`crate::rows_root`]).
 
 use sotto_core::{Misuse, Record, RecordIndex, Result};
-use sotto_math::divide::divide;
+use sotto_math::modulus::divide;
 use std::hint::black_box;
 use std::ops::Range;
 use subtle::{ConditionallySelectable, ConstantTimeEq, ConstantTimeLess};

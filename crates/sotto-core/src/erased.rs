@@ -10,39 +10,42 @@
 
 mod caps;
 mod client;
-mod client_extensions;
 mod hint_server;
 #[cfg(feature = "server")]
 mod part;
 #[cfg(feature = "server")]
-mod select;
-#[cfg(feature = "server")]
 mod server;
-#[cfg(feature = "server")]
-mod server_extensions;
 mod state;
-#[cfg(feature = "server")]
-#[cfg(test)]
-mod tests;
-
-pub use caps::Caps;
-pub use client::{AnyClient, AnyPending, AnyPrepare};
-pub use client_extensions::{AnyBatch, AnyStreamClient, AnySum};
-#[cfg(feature = "server")]
-pub use hint_server::AnyHintServer;
-pub use hint_server::{AnyHintClient, HintServerEntry};
-#[cfg(feature = "server")]
-pub use part::{AnyJoin, PartEntry};
-#[cfg(feature = "server")]
-pub use server::{AnyServer, AnySession, ServerEntry, UpdateImageFn};
-#[cfg(feature = "server")]
-pub use server_extensions::{AnyExpandedQuery, AnyStreamServer, WhiteningEntry};
-pub use state::{AnyCheckpoint, AnyState, StateEntry};
 
 use crate::{
     Artifact, CryptoRng, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, PatchArtifact, PerServer,
-    Result, Scheme, SchemeId, SchemeMetadata, SumElement, UnitLayout,
+    Result, Scheme, SchemeId, SchemeMetadata, SumElement, TableShape, UnitLayout,
 };
+pub use caps::Caps;
+pub use client::{AnyBatch, AnyClient, AnyPending, AnyPrepare, AnyStreamClient, AnySum};
+pub use hint_server::AnyHintClient;
+#[cfg(feature = "server")]
+pub use hint_server::AnyHintServer;
+pub use hint_server::HintServerEntry;
+#[cfg(feature = "server")]
+pub use part::AnyJoin;
+#[cfg(feature = "server")]
+pub use part::PartEntry;
+#[cfg(feature = "server")]
+pub use server::AnyExpandedQuery;
+#[cfg(feature = "server")]
+pub use server::AnyServer;
+#[cfg(feature = "server")]
+pub use server::AnySession;
+#[cfg(feature = "server")]
+pub use server::AnyStreamServer;
+#[cfg(feature = "server")]
+pub use server::ServerEntry;
+#[cfg(feature = "server")]
+pub use server::UpdateImageFn;
+#[cfg(feature = "server")]
+pub use server::WhiteningEntry;
+pub use state::{AnyCheckpoint, AnyState, StateEntry};
 
 /// The registry's entry of a scheme: plain data and function pointers.
 ///
@@ -124,7 +127,7 @@ impl SchemeEntry {
             query_servers: queried,
             sets: <S::Params as Params>::sets,
             #[cfg(feature = "server")]
-            select: select::of::<S>,
+            select: of::<S>,
             report: report::<S>,
             prepare: client::prepare::<S>,
             patch: caps.patch,
@@ -167,3 +170,39 @@ fn report<S: Scheme>(params: &[u8]) -> Result<ParamsReport> {
 fn patch<S: PatchArtifact>(params: &[u8], artifact: Artifact, held: &mut [u8], delta: &[u8]) -> Result<()> {
     S::patch(&checked::<S>(params)?, artifact, held, delta)
 }
+
+/// Chooses parameters of the scheme for a table.
+fn of<S: Scheme>(shape: &TableShape) -> Result<Vec<u8>> {
+    if let Some(wanted) = &shape.set {
+        let names: Vec<&str> = S::Params::sets().iter().map(|set| set.name).collect();
+        if !names.contains(&wanted.as_str()) {
+            let why = match names.as_slice() {
+                [] => format!("{} has no named parameter sets", S::ID),
+                names => format!("{} has no set of that name; it has {}", S::ID, names.join(", ")),
+            };
+            return Err(ParamsError::Field { field: "set", why }.into());
+        }
+    }
+    fits::<S>(shape)?;
+    let literal = S::Params::select(shape)?;
+    S::Params::check(literal.clone())?;
+    canonical::<S>(&literal)
+}
+
+/// Refuses a table of buckets that the scheme does not support.
+fn fits<S: Scheme>(shape: &TableShape) -> Result<()> {
+    let why = match shape.buckets {
+        0 => "a table has one bucket at least".to_owned(),
+        1 => return Ok(()),
+        _ if S::CAPS.batch.is_none() => {
+            format!("a query of {} asks for one record, not for one of each bucket", S::ID)
+        }
+        buckets if shape.rows.is_multiple_of(buckets) => return Ok(()),
+        buckets => format!("{} rows are no {buckets} equal buckets", shape.rows),
+    };
+    Err(ParamsError::Field { field: "buckets", why }.into())
+}
+
+#[cfg(feature = "server")]
+#[cfg(test)]
+mod tests;

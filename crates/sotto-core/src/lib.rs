@@ -36,14 +36,13 @@
 //! | module | contents |
 //! |---|---|
 //! | [`error`] | errors by whose fault they are, without secrets |
-//! | [`names`] | scheme ids, record indices, records, epochs, digests |
+//! | [`names`] | scheme ids, record indices, records, epochs, digests; facts about a scheme, for people |
 //! | [`params`] | literal parameters, checked parameters, costs, security |
 //! | [`per_server`] | one value per server, by type |
 //! | [`wire`] | messages of a size known beforehand, and total decoders |
 //! | [`artifact`] | the static, query-independent files of a table |
 //! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `BatchScheme`, `SumScheme`, |
 //! | | `PatchArtifact`, `StreamScheme` |
-//! | [`scheme_metadata`] | publication, protection and state of a scheme, for people |
 //! | [`stateful`] | clients whose queries spend their state: `Stateful`, `HintScheme` |
 //! | [`server`] | the server's half (feature `server`): `Server`, `UpdateImage`, `WhiteningScheme`, |
 //! | | `StreamServer`, and the sources and sinks of bytes |
@@ -68,7 +67,6 @@ pub mod params;
 pub mod parts;
 pub mod per_server;
 pub mod scheme;
-pub mod scheme_metadata;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod stateful;
@@ -88,7 +86,7 @@ pub use erased::{
 pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
 pub use expect::ExpectOrDefault;
 pub use layer::{Compose, Layer, Row};
-pub use names::{Epoch, ParamsDigest, Record, RecordIndex, SchemeId};
+pub use names::{Assumption, Epoch, Hiding, ParamsDigest, Record, RecordIndex, SchemeId, SchemeMetadata};
 pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, TableShape, report_details};
 #[cfg(feature = "server")]
 pub use parts::{PartIndex, PartScheme};
@@ -98,7 +96,6 @@ pub use scheme::{
     BatchScheme, Client, PatchArtifact, Prepare, Scheme, StreamScheme, SumElement, SumScheme, UnitLayout,
     check_bucket_places,
 };
-pub use scheme_metadata::{Assumption, Hiding, SchemeMetadata};
 #[cfg(feature = "server")]
 pub use server::{
     HintServer, Image, ImageSection, RecordChange, RecordSource, Section, SectionRecords, Server, Sink,

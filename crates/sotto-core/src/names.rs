@@ -1,5 +1,6 @@
 //! Small types for the names and numbers of the domain, so that they cannot be confused with each
-//! other.
+//! other; and what a scheme is and rests on: facts that `sotto schemes` prints, and from which the
+//! tables of the documentation are written.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -77,5 +78,122 @@ impl fmt::Display for ParamsDigest {
 impl fmt::Debug for ParamsDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ParamsDigest({self})")
+    }
+}
+
+/// The publication, the protection and the state of a scheme.
+///
+/// ```
+/// use sotto_core::{Assumption, Hiding, SchemeMetadata};
+///
+/// const METADATA: SchemeMetadata = SchemeMetadata {
+///     title: "SimplePIR (USENIX Security 2023), ring form",
+///     paper: "https://eprint.iacr.org/2022/949",
+///     hiding: &[Hiding::Encryption],
+///     assumptions: &[Assumption::RingLwe],
+///     client_keeps: "a hint for each table and epoch, the same for every client",
+///     ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+/// };
+/// assert_eq!(METADATA.hiding[0].to_string(), "encryption");
+/// assert_eq!(METADATA.server_keeps, "nothing");
+/// assert!(!METADATA.is_baseline);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SchemeMetadata {
+    /// Name and publication, in one line.
+    pub title: &'static str,
+    /// Address of the paper.
+    pub paper: &'static str,
+    /// Cargo package that implements the scheme.
+    pub package: &'static str,
+    /// The means that hide the row from the servers.
+    pub hiding: &'static [Hiding],
+    /// The assumptions on which privacy rests, for parameters that `select` chooses.
+    pub assumptions: &'static [Assumption],
+    /// The private data that a client keeps from one lookup to the next.
+    pub client_keeps: &'static str,
+    /// The data that a server keeps for each client.
+    pub server_keeps: &'static str,
+    /// Whether the client detects every wrong answer, without proofs in the rows.
+    pub is_verified: bool,
+    /// Whether the scheme is here to be compared with, and another one serves its purpose better.
+    pub is_baseline: bool,
+}
+
+impl SchemeMetadata {
+    /// The facts of a scheme of which only the package is known: nothing is kept on either side.
+    pub const fn new(package: &'static str) -> Self {
+        SchemeMetadata {
+            title: "",
+            paper: "",
+            package,
+            hiding: &[],
+            assumptions: &[],
+            client_keeps: "nothing",
+            server_keeps: "nothing",
+            is_verified: false,
+            is_baseline: false,
+        }
+    }
+}
+
+/// A means to hide the row that a client looks up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hiding {
+    /// The query is encrypted, and the server computes the answer without the key.
+    Encryption,
+    /// The client prepares secret hints, and a query names rows that look chosen at random.
+    Preparation,
+    /// Each of two servers gets a part of the query that looks random.
+    Splitting,
+}
+
+impl Hiding {
+    /// The name of the means.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Hiding::Encryption => "encryption",
+            Hiding::Preparation => "preparation",
+            Hiding::Splitting => "splitting",
+        }
+    }
+}
+
+impl std::fmt::Display for Hiding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A cryptographic assumption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Assumption {
+    /// Learning with errors.
+    Lwe,
+    /// Learning with errors over rings.
+    RingLwe,
+    /// Security of a key that encrypts functions of itself.
+    CircularSecurity,
+    /// AES-128 as a pseudorandom function.
+    Aes,
+}
+
+impl Assumption {
+    /// The usual name of the assumption.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Assumption::Lwe => "LWE",
+            Assumption::RingLwe => "ring LWE",
+            Assumption::CircularSecurity => "circular security",
+            Assumption::Aes => "AES",
+        }
+    }
+}
+
+impl std::fmt::Display for Assumption {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
     }
 }

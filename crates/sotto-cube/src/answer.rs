@@ -11,14 +11,13 @@
 //! [`CubeTable`] is the server of every scheme of the family.
 //! Large buffers are reused by the next answer: see [`BufferPool`].
 
-mod fold;
 mod part;
 mod prepare;
-mod respond;
 
 use crate::encode::{self, word_format};
+use crate::literal::TableForm;
 use crate::message::{Answer, Keys, Query, UnitAnswer};
-use crate::params::{CubeScheme, Family, Params};
+use crate::params::{CubeScheme, Family, Inner, Params};
 use crate::read::Records;
 use crate::session::Session;
 use part::ColumnRange;
@@ -28,7 +27,12 @@ use sotto_core::server::together;
 use sotto_core::{Image, ImageSection, RecordSource, Result, Section, Server, Sink};
 use sotto_lattice::buffer_pool::BufferPool;
 use sotto_lattice::ciphertext::Ciphertext;
-use sotto_lattice::ring::ModulusLevel;
+use sotto_lattice::keyswitch::SwitchKey;
+use sotto_lattice::pack;
+use sotto_lattice::rgsw::RgswCiphertext;
+use sotto_lattice::ring::{ModulusLevel, Ring};
+use sotto_lattice::scratch::Scratch;
+use sotto_math::modulus_pair::round_to_bits;
 use sotto_math::tiles::{self, SelectorBuffer, Selectors, WordFormat};
 use std::ops::Range;
 use std::sync::Arc;
@@ -210,6 +214,115 @@ impl<F: Family> Server<CubeScheme<F>> for CubeTable<F> {
             let queries: Vec<&ExpandedQuery> = queries.iter().collect();
             queries.chunks(BATCH).flat_map(|chunk| self.units(chunk)).map(Ok).collect()
         })
+    }
+}
+
+impl<F> CubeTable<F> {
+    /// Folds the columns of every polynomial of a unit by one bit after the other, the lowest
+    /// first: `CMUX(C_b, ct_0, ct_1) = ct_0 + C_b x (ct_1 - ct_0)`, one product for each pair. One
+    /// ciphertext for each polynomial (or column of the matrix) is left; of a part, one for each of
+    /// its pieces.
+    pub fn fold(&self, columns: ColumnSums, query: &ExpandedQuery) -> Vec<Ciphertext> {
+        let levels = self.share.levels;
+        let groups = self.share.layout.cols() >> levels;
+        let bits = query.bits.get(..levels).unwrap_or_default();
+        let one = |group: usize| self.fold_group(&columns, group << levels, bits);
+        (0..groups).into_par_iter().filter_map(one).collect()
+    }
+
+    /// Folds the columns from `first` on, as many as the bits distinguish.
+    fn fold_group(&self, columns: &ColumnSums, first: usize, bits: &[RgswCiphertext]) -> Option<Ciphertext> {
+        let ring = &self.params.ring;
+        let Some((lowest, rest)) = bits.split_first() else {
+            return self.columns(columns, first..first + 1).pop();
+        };
+        // The first halving takes the columns directly from the sums, so that they are in memory
+        // only once.
+        let end = first + (1usize << bits.len());
+        let some = |scratch: &mut Scratch, from: usize| {
+            let mut pairs = self.columns(columns, from..end.min(from + TOGETHER));
+            pairs.chunks_exact_mut(2).for_each(|pair| fold_pair(ring, lowest, pair, scratch));
+            firsts(&mut pairs);
+            pairs
+        };
+        let starts = (first..end).into_par_iter().step_by(TOGETHER);
+        let left = starts.map_init(|| Scratch::new(ring), some).flatten_iter().collect();
+        halve(ring, left, rest)
+    }
+}
+
+/// Folds ciphertexts, as many as the bits distinguish, by one bit after the other, the lowest
+/// first.
+fn halve(ring: &Ring, mut left: Vec<Ciphertext>, bits: &[RgswCiphertext]) -> Option<Ciphertext> {
+    for bit in bits {
+        let scratch = || Scratch::new(ring);
+        left.par_chunks_exact_mut(2)
+            .for_each_init(scratch, |scratch, pair| fold_pair(ring, bit, pair, scratch));
+        firsts(&mut left);
+    }
+    left.into_iter().next()
+}
+
+/// Overwrites the first of two neighbors with the one that the bit selects.
+fn fold_pair(ring: &Ring, bit: &RgswCiphertext, pair: &mut [Ciphertext], scratch: &mut Scratch) {
+    if let [zero, one] = pair {
+        bit.cmux(ring, zero, one, scratch);
+    }
+}
+
+/// Keeps the first of every two neighbors.
+fn firsts(pairs: &mut Vec<Ciphertext>) {
+    let mut first = false;
+    pairs.retain(|_| {
+        first = !first;
+        first
+    });
+}
+
+/// Columns that are extracted from the sums together: their sixteen polynomials of eight slots are
+/// 1,024 contiguous bytes.
+const TOGETHER: usize = 8;
+
+impl<F> CubeTable<F> {
+    /// Packs the ciphertexts if the form requires it, and switches to the bits that are sent.
+    pub fn respond(&self, folded: Vec<Ciphertext>, query: &ExpandedQuery) -> UnitAnswer {
+        self.params.respond(folded, &query.pack)
+    }
+}
+
+impl Inner {
+    /// Does the work of [`CubeTable::respond`], with the client's keys for packing.
+    fn respond(&self, folded: Vec<Ciphertext>, keys: &[SwitchKey]) -> UnitAnswer {
+        let columns = match self.literal.form {
+            TableForm::Plain | TableForm::Matrix => folded,
+            TableForm::Packed => self.pack(&folded, keys),
+        };
+        let switched = columns.into_par_iter().map(|column| self.switch(column));
+        UnitAnswer { polynomials: switched.collect::<Vec<_>>().into_iter().flatten().collect() }
+    }
+
+    /// Packs column j of the unit: ciphertexts (1, j) to (n, j), under one mask polynomial.
+    fn pack(&self, folded: &[Ciphertext], keys: &[SwitchKey]) -> Vec<Ciphertext> {
+        let n = keys.len();
+        let column = |j: usize| {
+            let entries: Vec<Ciphertext> = folded.iter().skip(j).step_by(n).cloned().collect();
+            pack::pack(&self.ring, keys, &entries, &mut Scratch::new(&self.ring))
+        };
+        (0..n).into_par_iter().map(column).collect()
+    }
+
+    /// Switches the modulus to powers of two: more bits for the mask, whose rounding error the
+    /// secret multiplies, and fewer for the bodies.
+    fn switch(&self, mut column: Ciphertext) -> Vec<Vec<u64>> {
+        let ring = &self.ring;
+        let [mask, body] = self.literal.answer_bits.map(u32::from);
+        let rounded = |(i, slots): (usize, &mut [u64])| {
+            ring.inverse(ModulusLevel::Main, slots);
+            let mut out = vec![0; slots.len()];
+            round_to_bits(ring.q(), slots, if i == 0 { mask } else { body }, &mut out);
+            out
+        };
+        column.components_mut().enumerate().map(rounded).collect()
     }
 }
 

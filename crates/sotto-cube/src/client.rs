@@ -3,9 +3,8 @@
 //! Nothing here branches, indexes or allocates by the index of the lookup or by a secret; the only
 //! exception is the refusal of an index past the end.
 
-use crate::keyring::{self, KeyUse};
 use crate::literal::{TableForm, Upload};
-use crate::message::{Answer, Body, Keys, Query, UnitAnswer};
+use crate::message::{self, Answer, Body, KeyUse, Keys, Query, UnitAnswer};
 use crate::params::{CubeScheme, Family, Inner, Params};
 use crate::query::QueryTarget;
 use crate::whitening::whiten;
@@ -226,7 +225,7 @@ fn bodies(
     let ring = &params.ring;
     let targets: Vec<&SecretKey> = packed.iter().collect();
     let mut out = Vec::new();
-    for entry in keyring::entries(params) {
+    for entry in message::key_entries(params) {
         let masks = MaskSource { seed, label: KEY_MASKS, first: entry.first };
         let (level, gadget) = (entry.level, &entry.gadget);
         let slots = match entry.usage {
@@ -242,7 +241,7 @@ fn bodies(
                 pack::generate(ring, level, gadget, (secret, place), &targets, masks, errors)
             }
         };
-        let sent_bits = keyring::sent_bits(params, &entry).into();
+        let sent_bits = message::sent_bits(params, &entry).into();
         out.extend(slots.iter().map(|body| truncate(ring, level, body, sent_bits)));
     }
     out

@@ -29,7 +29,6 @@
 //! |---|---|
 //! | [`literal`] | the parameters that are written into a catalog |
 //! | [`rings`] | the rings that parameter sets may name |
-//! | [`template`] | parameter sets, before they are fitted to a table |
 //! | [`params`] | checked parameters |
 //! | `report` | guarantees and costs of parameters, for a person |
 //! | [`noise`] | the noise of a lookup, and the probability that it is too large |
@@ -39,7 +38,6 @@
 //! | [`shape`] | the positions of records in the image |
 //! | [`whitening`] | the public random stream that is combined with the data |
 //! | [`message`] | keys, queries, answers, and their bits on the wire |
-//! | [`keyring`] | the list of a client's keys |
 //! | [`query`] | the messages that a query encrypts, in constant time |
 //! | [`client`] | prepare, query, recover |
 //! | `encode`, `update_image` | the image of a table, and changes to it (feature `server`) |
@@ -55,7 +53,6 @@ pub mod client;
 pub mod cost;
 #[cfg(feature = "server")]
 pub mod encode;
-pub mod keyring;
 pub mod literal;
 pub mod message;
 pub mod noise;
@@ -70,12 +67,10 @@ pub mod select;
 #[cfg(feature = "server")]
 pub mod session;
 pub mod shape;
-pub mod template;
 #[cfg(feature = "server")]
 pub mod update_image;
 pub mod whitening;
 
-pub use literal::{Literal, TableForm, Upload};
+pub use literal::{Literal, TableForm, Template, Upload};
 pub use message::{Answer, Keys, Query, UnitAnswer};
 pub use params::{CubeScheme, Family, Params};
-pub use template::Template;

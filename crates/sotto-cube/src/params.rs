@@ -1,11 +1,10 @@
 //! Checked parameters, for every scheme of the family.
 
 use crate::cost;
-use crate::literal::{Literal, MAX_MASK_BITS, MAX_ROWS, TableForm, Upload, gadget};
+use crate::literal::{Literal, MAX_MASK_BITS, MAX_ROWS, TableForm, Template, Upload, gadget};
 use crate::noise::Noise;
 use crate::rings::{self, RingSet};
 use crate::shape::Grid;
-use crate::template::Template;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{ParamsError, Result, SchemeId, SchemeMetadata, Security};
 use sotto_lattice::expand::{Expansion, SelectorCounts};

@@ -2,9 +2,9 @@
 //! table, and the noise step by step against its limit at the end.
 
 use crate::cost;
+use crate::literal::Template;
 use crate::literal::{GadgetTriple, Literal, TableForm, Upload};
 use crate::params::Inner;
-use crate::template::Template;
 use sotto_core::{Costs, ParamsDigest, ParamsReport};
 
 /// Makes the report of parameters; `sets` are those of their scheme.

@@ -2,10 +2,9 @@
 //! cheapest reliable one wins.
 
 use crate::cost;
-use crate::literal::{Literal, MAX_MASK_BITS, MAX_ROWS};
+use crate::literal::{Literal, MAX_MASK_BITS, MAX_ROWS, Template, WhenTried};
 use crate::noise::{Noise, units};
 use crate::rings::{self, RingSet};
-use crate::template::{Template, WhenTried};
 use sotto_core::work::SENT_BYTE_NANOSECONDS;
 use sotto_core::{Goal, ParamsError, Result, TableShape};
 use sotto_lattice::noise::max_writes;

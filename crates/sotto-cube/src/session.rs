@@ -2,9 +2,8 @@
 //! seed.
 
 use crate::client::KEY_MASKS;
-use crate::keyring::{self, KeyUse};
 use crate::literal::TableForm;
-use crate::message::Keys;
+use crate::message::{self, KeyUse, Keys};
 use crate::params::Inner;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
 use sotto_lattice::automorphism::AutomorphismKey;
@@ -38,10 +37,10 @@ impl Session {
         let mut pack = Vec::new();
         let (mut square, mut rest) = (None, keys.bodies.as_slice());
         let bad = || PeerMisbehaved::NotCanonical("keys");
-        for entry in keyring::entries(params) {
+        for entry in message::key_entries(params) {
             let (bodies, after) = rest.split_at_checked(entry.bodies()).ok_or_else(bad)?;
             rest = after;
-            let sent_bits = keyring::sent_bits(params, &entry).into();
+            let sent_bits = message::sent_bits(params, &entry).into();
             let bodies: Option<Vec<Vec<u64>>> =
                 bodies.iter().map(|body| restore(ring, entry.level, body, sent_bits)).collect();
             let bodies = bodies.ok_or_else(bad)?;
@@ -73,7 +72,7 @@ impl Session {
         let expansion = params.expansion()?;
         let range = |rounds: std::ops::Range<u32>| rounds.start as usize..rounds.end as usize;
         let [left, right] = [expansion.left_rounds(), expansion.right_rounds()].map(range);
-        if keyring::shared(params) {
+        if message::shared(params) {
             return Some([self.right.get(left)?, self.right.get(right)?]);
         }
         Some([&self.left, &self.right])

@@ -2,8 +2,7 @@
 
 use crate::files::bytes_at;
 use crate::image::ImageWriter;
-use crate::keys;
-use crate::keys::validity;
+use crate::keys::{self, validity};
 use crate::layout::{LayoutSearch, RowProofs};
 use crate::parts::{self, FilteredSink, PiecesToWrite};
 use crate::progress::Watcher;
@@ -14,8 +13,9 @@ use crate::table::{ConcatTable, PackedRecords, TableSource};
 use crate::{DbError, ImageFile, Result, WriteLock};
 use serde::Serialize;
 use sotto_catalog::catalog::FORMAT;
-use sotto_catalog::symmetric;
-use sotto_catalog::{Catalog, Document, LayerEntry, RowsRoot, SigningKey, TableKind, TableName, ValueKind};
+use sotto_catalog::{
+    Catalog, Document, LayerEntry, RowsRoot, SigningKey, TableKind, TableName, ValueKind, symmetric,
+};
 use sotto_core::{Artifact, Epoch, Goal, Misuse, PartEntry, SchemeEntry, Section, TableShape};
 use std::path::PathBuf;
 use std::time::Instant;

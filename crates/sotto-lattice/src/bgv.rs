@@ -11,9 +11,9 @@
 //! | [`pow2`] | `X^n + 1` with a plain modulus that splits it: two cycles of `n / 2` numbers |
 //! | [`m8191`] | the cyclotomic polynomial of 8191, messages modulo 2: one cycle of 630 fields of 2^13 |
 //! | [`rns`] | polynomials modulo the primes of a level, and the scale of messages |
-//! | [`secret`], [`ciphertext`], [`encrypt`] | keys, ciphertexts, bodies under masks from seeds, decryption |
+//! | [`encrypt`] | keys, ciphertexts, bodies under masks from seeds, decryption |
 //! | [`bfv`] | unmodified BFV, compatible with other implementations: any plain modulus, any primes |
-//! | [`keyswitch`], [`rotate`], [`mod_down`] | switching keys, rotations, and division by a prime |
+//! | [`keyswitch`], [`rotate`] | switching keys and their working memory, division by a prime, rotations |
 //! | `rotation_chain` | successive rotations under public masks, where only bodies are computed online (feature `server`) |
 //! | [`expand`] | expansion of one ciphertext of coefficients to a ciphertext of each |
 //! | [`tensor`](mod@tensor) | products of ciphertexts |
@@ -22,7 +22,6 @@
 //! | `pass`, `cells` | that pass on several threads (feature `server`); single plaintexts of a table |
 //! | [`coefficients`] | plaintexts stored in about as many bits as they hold |
 //! | [`wire`], [`answer`] | bodies as bytes, and answers of a few bits |
-//! | [`scratch`] | the working memory of key switching |
 //!
 //! Nothing here starts threads: each function works on one ciphertext, and callers distribute those
 //! over their pool; `pass` uses the current one.
@@ -30,7 +29,6 @@
 pub mod answer;
 pub mod bfv;
 mod cells;
-pub mod ciphertext;
 pub mod coefficients;
 pub mod encrypt;
 pub mod expand;
@@ -38,7 +36,6 @@ pub mod expand;
 mod fixture;
 pub mod keyswitch;
 pub mod m8191;
-pub mod mod_down;
 pub mod noise;
 #[cfg(feature = "server")]
 pub mod pass;
@@ -48,20 +45,17 @@ pub mod rns;
 pub mod rotate;
 #[cfg(feature = "server")]
 pub mod rotation_chain;
-pub mod scratch;
-pub mod secret;
 pub mod table_product;
 pub mod tensor;
 pub mod wire;
 
 pub use answer::{Answer, AnswerBits};
-pub use ciphertext::Ciphertext;
 pub use coefficients::CoefficientFormat;
+pub use encrypt::{Ciphertext, SecretKey};
+pub use keyswitch::Scratch;
 pub use m8191::M8191;
 pub use pow2::Pow2;
 pub use ring::{Level, SlotRing};
 pub use rns::RnsRing;
 pub use rotate::RotationKey;
-pub use scratch::Scratch;
-pub use secret::SecretKey;
 pub use table_product::TableProduct;

@@ -45,17 +45,15 @@
 
 mod columns;
 mod mask_reduction;
-mod weights;
 
 use crate::automorphism::AutomorphismKey;
 use crate::encrypt::{ErrorSource, MaskSource};
 use crate::ring::{ModulusLevel, Ring};
 use crate::secret::SecretKey;
-pub use columns::WeightColumns;
+pub use columns::{PackWeights, WeightColumns};
 use mask_reduction::MaskReduction;
 use sotto_math::gadget::Gadget;
 use sotto_math::ntt::NttPlan;
-pub use weights::PackWeights;
 
 /// InspiRING packing of a number of samples, for one ring and gadget, under one seed of key masks.
 #[derive(Debug, Clone)]

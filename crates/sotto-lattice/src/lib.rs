@@ -39,9 +39,8 @@
 //! | [`noise`] | from a variance to a failure probability, and the variance of each step below |
 //! | [`ring`] | `Z[X]/(X^n + 1)` modulo `q`, or modulo `q q'` |
 //! | [`secret`], [`ciphertext`], [`encrypt`] | keys, ciphertexts, masks from seeds, truncated bodies |
-//! | [`keyswitch`], [`automorphism`] | switching keys, and ciphertexts under `X -> X^k` |
+//! | [`keyswitch`], [`automorphism`] | switching keys, ciphertexts under `X -> X^k`, modulus switching from `q q'` to `q` |
 //! | [`expand`] | expansion of one ciphertext to many, with one key switch per split |
-//! | [`mod_down`] | modulus switching from `q q'` to `q` |
 //! | [`rgsw`], [`rgsw_conversion`] | external products and CMUX; RGSW from ring-LWE |
 //! | [`pack`](mod@pack) | several ciphertexts packed under one mask |
 //! | [`cdks`] | CDKS packing of LWE samples: merge by merge, or by digits known beforehand |
@@ -66,7 +65,6 @@ pub mod expand;
 mod fixture;
 pub mod inspiring;
 pub mod keyswitch;
-pub mod mod_down;
 pub mod noise;
 pub mod pack;
 pub mod rgsw;

@@ -12,8 +12,7 @@
 
 use crate::ciphertext::Ciphertext;
 use crate::encrypt::{ErrorSource, MaskSource};
-use crate::keyswitch::SwitchKey;
-use crate::mod_down::lower;
+use crate::keyswitch::{SwitchKey, lower};
 use crate::rgsw::RgswCiphertext;
 use crate::ring::{ModulusLevel, Ring};
 use crate::scratch::Scratch;

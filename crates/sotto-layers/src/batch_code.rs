@@ -42,7 +42,7 @@ use matching::{NONE, find, same};
 use permutation::{FeistelDomain, Permutations};
 use rand_core::CryptoRng;
 use sotto_core::{Error, Layer, Misuse, Result, Row};
-use sotto_math::divide::divide;
+use sotto_math::modulus::divide;
 use sotto_prg::PublicSeed;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeLess};
 use zeroize::Zeroizing;

@@ -6,7 +6,7 @@
 //! code is bit-sliced. Neither has a table, a branch or an address that depends on a key or a
 //! block.
 
-pub use crate::simd::args::aes::Aes;
+pub use crate::simd::args::Aes;
 use crate::simd::{self, Blocks};
 
 impl Aes {

@@ -21,13 +21,12 @@
 //! | module | contents |
 //! |---|---|
 //! | [`aes`] | AES-128 over whole slices: a pseudo-random function, and trees of seeds |
-//! | [`modulus`] | primes below 2^50, products of two, and arithmetic modulo them |
+//! | [`modulus`] | primes below 2^50, products of two, arithmetic modulo them, and division of secret numbers |
 //! | [`ntt`] | the negacyclic number-theoretic transform, and products under it |
 //! | [`modulus_pair`] | numbers modulo two moduli at once, and division by one of them |
 //! | [`rader`] | the transform modulo the cyclotomic polynomial of 8191 |
 //! | [`gadget`] | numbers as a few small digits |
 //! | [`bits`] | words of any width as bytes |
-//! | [`divide`] | secret numbers divided by public ones |
 //! | [`matrix`] | the byte matrix, its layout, and the one pass that answers queries |
 //! | [`gather`] | two parities of one row of each partition of a table |
 //! | [`parities`] | the rows of a few partitions, added to many parities |
@@ -51,7 +50,6 @@ pub mod aes;
 pub mod affine;
 pub mod bits;
 pub mod bitslice;
-pub mod divide;
 pub mod find;
 pub mod gadget;
 pub mod gather;

@@ -122,7 +122,7 @@ fn select(shape: &shapes::SelectShape, bytes: &[u8], queries: usize) -> u64 {
     let selections: Vec<SelectionMatrices> = vec![[0x0102_0408_1020_4080; 64]; RUNS * groups];
     let mut sums = vec![0; groups * record_bytes * 8];
     for turn in bytes.chunks_exact(RUNS * RUN_RECORDS * record_bytes) {
-        bitslice::scan::scan_with(kernels(), shape, turn, record_bytes, queries, &selections, &mut sums);
+        bitslice::scan_with(kernels(), shape, turn, record_bytes, queries, &selections, &mut sums);
     }
     sums.as_chunks::<8>().0.iter().fold(0, |sum, word| sum ^ u64::from_le_bytes(*word))
 }

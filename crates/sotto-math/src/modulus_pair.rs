@@ -10,7 +10,7 @@
 //! [`ModulusPair::centered`], the forward transform modulo `q`, [`ModulusPair::lower`].
 
 use crate::modulus::Modulus;
-pub use crate::simd::args::modulus_pair::{ModulusPair, ResidueLift};
+pub use crate::simd::args::{ModulusPair, ResidueLift};
 use crate::simd::{self, Kernels};
 
 impl ModulusPair {

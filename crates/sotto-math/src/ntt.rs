@@ -18,8 +18,8 @@ mod slots;
 
 use crate::modulus::Modulus;
 use crate::modulus_pair::{ModulusPair, ResidueLift};
-pub use crate::simd::args::accumulator::Accumulator;
-pub use crate::simd::args::automorphism::Automorphism;
+pub use crate::simd::args::Accumulator;
+pub use crate::simd::args::ntt::Automorphism;
 use crate::simd::args::ntt::{Tables, transpose};
 use crate::simd::{self, Kernels};
 pub use slots::substitute;

@@ -27,23 +27,17 @@
 //! | [`key`] | the function's secret and public key, and their text and bytes |
 //! | [`input`] | the function's inputs: a row in one of its versions, or a key |
 //! | [`blind`](mod@blind) | the client's half: blinding, and unblinding what a proof covers |
-//! | [`evaluate`] | the server's half: evaluates blinded elements, with one proof |
 //! | [`mask`] | masked items: a version, the ciphertext, a tag |
 //! | `p384` | the function over P-384, for Apple's protocol (feature `p384`) |
-//! | `key_file` | files of keys |
 //! | `rng_compat` | the project's generators, as the `voprf` crate takes them |
-//! | [`error`] | errors by whose fault they are, and what to do |
 //!
 //! The function is RFC 9497's in its verifiable mode, ristretto255-SHA512. This crate does no I/O.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod blind;
-pub mod error;
-pub mod evaluate;
 pub mod input;
 pub mod key;
-mod key_file;
 pub mod mask;
 #[cfg(feature = "p384")]
 pub mod p384;
@@ -51,13 +45,10 @@ mod rng_compat;
 #[cfg(test)]
 mod vector;
 
-pub use blind::{BlindedInputs, blind};
-pub use error::OprfError;
-pub use evaluate::{Evaluations, PROOF_BYTES};
-pub use input::Input;
-pub use key::{PublicKey, SecretKey};
-pub use mask::{MaskVersion, OVERHEAD_BYTES, RowMask};
-
+pub use crate::blind::{BlindedInputs, Evaluations, PROOF_BYTES, blind};
+pub use crate::input::Input;
+pub use crate::key::{PublicKey, SecretKey};
+pub use crate::mask::{MaskVersion, OVERHEAD_BYTES, RowMask};
 use std::fmt;
 use voprf::Ristretto255;
 use zeroize::Zeroizing;
@@ -94,4 +85,38 @@ impl fmt::Debug for OprfOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Output(..)")
     }
+}
+
+/// The reason why bytes of a peer or of a file are refused. No variant holds a secret or names the
+/// item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OprfError {
+    /// Bytes that are not an element of the group, or the identity, or an element in a
+    /// non-canonical encoding.
+    #[error("bytes are not an element of the group, or are its identity")]
+    Element,
+    /// A proof that does not hold for these elements and this public key.
+    #[error("the proof of an evaluation does not hold for the key that the catalog names")]
+    Proof,
+    /// More or fewer evaluations than requested; or none.
+    #[error("expected {want} evaluations, got {got}")]
+    Count {
+        /// Number of evaluations received.
+        got: usize,
+        /// Number of evaluations requested.
+        want: usize,
+    },
+    /// An input whose length the function does not accept.
+    #[error("an input must have 1 to 65535 bytes")]
+    Input,
+    /// Text that is not a key file.
+    #[error("{0}")]
+    KeyText(&'static str),
+    /// Masked bytes that the function's output does not open.
+    #[error("an item does not open: it is damaged, or was masked with another key")]
+    Closed,
+    /// An item whose version is a future epoch.
+    #[error("the version of an item is an epoch later than the table's")]
+    Future,
 }

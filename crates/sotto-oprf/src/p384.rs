@@ -3,7 +3,7 @@
 //! Apple's protocol uses it and defines its inputs, keys and elements (`sotto-apple`). Tables of
 //! this project use the function at the root of this crate. This module does no I/O.
 
-use crate::key_file::KeyFileFormat;
+use crate::key::KeyFileFormat;
 use crate::rng_compat::RngCompat;
 use crate::{OprfError, Result};
 use ::p384::NistP384;

@@ -4,8 +4,8 @@
 use crate::lattice::{KEY_WORDS, N, Q_BITS, WEIGHT_BYTES, mask_bytes};
 #[cfg(feature = "server")]
 use crate::pieces::Piece;
+use sotto_math::matrix::PANEL_ROWS;
 use sotto_math::matrix::PanelLayout;
-use sotto_math::matrix::layout::PANEL_ROWS;
 use std::ops::Range;
 
 /// The division of records into groups; the last group of a record may not be full.

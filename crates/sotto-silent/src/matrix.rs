@@ -20,9 +20,9 @@ use crate::pieces::Piece;
 #[cfg(feature = "server")]
 use sotto_core::{PartIndex, Section};
 #[cfg(feature = "server")]
-use sotto_math::matrix::PanelLayout;
+use sotto_math::matrix::PANEL_ROWS;
 #[cfg(feature = "server")]
-use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::PanelLayout;
 #[cfg(feature = "server")]
 use std::ops::Range;
 

@@ -9,7 +9,7 @@ use crate::pieces::{PartSection, Piece};
 use crate::unit_vector::MessageBits;
 use sotto_core::{PartIndex, PeerMisbehaved, Result};
 use sotto_lattice::ciphertext::Ciphertext;
-use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::PANEL_ROWS;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
 use std::ops::Range;
 

@@ -10,8 +10,7 @@ use crate::lattice::{self, GROUP_BYTES, N, Q_BITS};
 use rayon::prelude::*;
 use sotto_core::{Error, ExpectOrDefault, Misuse, Result};
 use sotto_lattice::ring::Ring;
-use sotto_math::matrix::PanelLayout;
-use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::{PANEL_ROWS, PanelLayout};
 use sotto_math::ntt::{Accumulator, Automorphism};
 use std::ops::Range;
 

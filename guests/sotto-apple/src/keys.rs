@@ -10,7 +10,7 @@ use crate::proto::{
 use rand_core::CryptoRng;
 use sotto_bfv::mulpir::Keys;
 use sotto_core::PeerMisbehaved;
-use sotto_lattice::bgv::bfv::galois::{GaloisKey, PackedSwitchKey, generate_square};
+use sotto_lattice::bgv::bfv::{GaloisKey, PackedSwitchKey, generate_square};
 use sotto_lattice::bgv::{Ciphertext, SecretKey};
 use sotto_lattice::encrypt::ErrorSource;
 use sotto_math::sample::Gaussian;

@@ -13,7 +13,7 @@ pub mod table;
 
 use sha2::{Digest, Sha256};
 use sotto_bfv::layout::equal;
-use sotto_math::divide::divide;
+use sotto_math::modulus::divide;
 
 /// Number of tables of a shard, each with a hash function of its own. A key's row is in one of
 /// them.

@@ -1,8 +1,8 @@
 //! The costs of a lookup: bytes exactly, time by a model of the machine that the benchmarks run on.
 
 use crate::folding_tree::{FoldingTree, Side};
+use crate::layout::ProductOrder;
 use crate::literal::{ParamsLiteral, RowFormat};
-use crate::order::ProductOrder;
 use crate::rings::{LIMB, RingSet};
 use sotto_core::work;
 use sotto_lattice::bgv::CoefficientFormat;

@@ -12,7 +12,7 @@
 //! bits.
 
 use sotto_core::ExpectOrDefault;
-use sotto_math::divide::divide;
+use sotto_math::modulus::divide;
 
 /// Maximum leaves on one side of the root: four levels of products.
 pub const MAX_LEAVES: usize = 16;

@@ -26,11 +26,8 @@
 //! | [`literal`] | parameters as a catalog states them |
 //! | [`params`] | checked parameters, and their report |
 //! | [`folding_tree`] | a row's number folded into short one-hot vectors, and unfolded |
-//! | [`order`] | the order of products: rows or selectors first |
-//! | [`rotations`] | the rotations of a query to every place of the folded vector |
 //! | [`layout`] | the positions of a record's bits: strided slots of a row |
 //! | [`whitening`](mod@whitening) | the public mask on the data |
-//! | [`sets`] | the named parameter sets |
 //! | `noise`, `cost`, `select` | noise bounds, costs, choice of parameters |
 //! | [`message`] | keys, queries, answers |
 //! | [`client`] | make keys, query, recover |
@@ -44,14 +41,11 @@ pub mod layout;
 pub mod literal;
 pub mod message;
 pub mod noise;
-pub mod order;
 pub mod params;
 pub mod rings;
-pub mod rotations;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
-pub mod sets;
 pub mod whitening;
 
 use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};

@@ -1,9 +1,8 @@
 //! Parameters as a catalog states them: public numbers that determine everything else.
 
 use crate::folding_tree::FoldingTree;
-use crate::layout::Layout;
+use crate::layout::{Layout, Rotations};
 use crate::rings::{self, RingSet};
-use crate::rotations::Rotations;
 use serde::{Deserialize, Serialize};
 use sotto_core::ParamsError;
 use sotto_prg::PublicSeed;

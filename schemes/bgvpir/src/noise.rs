@@ -28,7 +28,7 @@ pub struct Noise {
     /// Variance of the products `u[a] v[b]`, before the paper's order multiplies them by rows.
     pub raw: f64,
     /// Bounds on the variance of the whole sum before relinearization, for each
-    /// [`ProductOrder`](crate::order::ProductOrder). Both bound the same sum.
+    /// [`ProductOrder`](crate::layout::ProductOrder). Both bound the same sum.
     pub sums: [f64; 2],
     /// Variance of the answer modulo the last prime.
     pub answer: f64,

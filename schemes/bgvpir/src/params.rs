@@ -1,12 +1,10 @@
 //! Checked parameters, and their report.
 
 use crate::folding_tree::{FoldingTree, Side};
-use crate::layout::Layout;
+use crate::layout::{Layout, ProductOrder};
 use crate::literal::{MAX_BYTES, MAX_LAYERS, MAX_LEVELS, ParamsLiteral, RowFormat};
 use crate::noise::{Noise, unreliable};
-use crate::order::ProductOrder;
-use crate::rings::{self, MAX_PRIMES, Ring, RingSet, SIGMA, on_ring};
-use crate::sets::SETS;
+use crate::rings::{self, MAX_PRIMES, Ring, RingSet, SETS, SIGMA, on_ring};
 use crate::{cost, select};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape};

@@ -3,11 +3,10 @@
 
 use crate::cost;
 use crate::folding_tree::{FoldingTree, Side};
+use crate::layout::Rotations;
 use crate::literal::{MAX_BYTES, MAX_LAYERS, MAX_LEVELS, NO_TABLES_MASK, ParamsLiteral, RowFormat};
 use crate::noise::Noise;
-use crate::rings::{self, MAX_PRIMES, RingSet, on_ring};
-use crate::rotations::Rotations;
-use crate::sets::{Pruning, SETS, Set};
+use crate::rings::{self, MAX_PRIMES, Pruning, RingSet, SETS, Set, on_ring};
 use sotto_core::{Goal, ParamsError, Result, TableShape};
 use sotto_lattice::bgv::AnswerBits;
 use sotto_lattice::noise::max_writes;

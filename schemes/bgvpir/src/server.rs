@@ -2,43 +2,42 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`session`] | a client's keys, ready to switch with |
 //! | [`image`] | the positions of rows in the image |
 //! | [`encode`], [`revise`] | writing rows into the image, and changing them |
 //! | `read` | records of the image |
 //! | `part` | tables in parts |
-//! | `buffers` | memory that is reused from one answer to the next |
 //! | [`prepare`] | from a query to u and v |
 //! | [`answer`] | sums over rows, products with u, and the messages that result |
-//! | [`paper`] | the paper's order of products |
 //! | [`steps`] | one answer step by step, in either order |
 
 pub mod answer;
-mod buffers;
 pub mod encode;
 pub mod image;
-pub mod paper;
 mod part;
 pub mod prepare;
 mod read;
 pub mod revise;
-pub mod session;
 pub mod steps;
 
-use crate::BgvPir;
-use crate::cost;
+use crate::client::masks;
 use crate::literal::ParamsLiteral;
 use crate::message::{Answer, Keys, Query};
-use crate::params::Params;
-use crate::rings::on_ring;
+use crate::params::{Inner, Params};
+use crate::rings::{Ring, on_ring};
+use crate::{BgvPir, cost};
 use answer::ColumnSums;
 use image::PlaintextTable;
 use prepare::ExpandedQuery;
 use rayon::prelude::*;
 use read::Records;
-use session::{Session, with_keys};
 use sotto_core::server::together;
-use sotto_core::{Image, RecordChange, RecordSource, Result, Sink, UpdateImage, WhiteningScheme, WriteSlot};
+use sotto_core::{
+    Image, PeerMisbehaved, RecordChange, RecordSource, Result, Sink, UpdateImage, WhiteningScheme, WriteSlot,
+};
+use sotto_lattice::bgv::keyswitch::SwitchKey;
+use sotto_lattice::bgv::{Ciphertext, M8191, Pow2, RnsRing, RotationKey, SlotRing};
+use sotto_lattice::buffer_pool::BufferPool;
+use sotto_math::tiles::{SelectorBuffer, Selectors};
 use sotto_prg::PublicSeed;
 use std::sync::Arc;
 
@@ -139,5 +138,118 @@ impl WhiteningScheme for BgvPir {
 impl UpdateImage for BgvPir {
     fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         on_ring!(&*params.ring, rns => revise::revise(params, rns, changes, out))
+    }
+}
+
+/// The keys of a client in one ring.
+pub struct SwitchKeys<R: SlotRing> {
+    /// The key that rotates by one.
+    rotation: RotationKey<R>,
+    /// The key that rotates by a stride, if there is one.
+    stride: Option<RotationKey<R>>,
+    /// The key that relinearizes.
+    square: SwitchKey,
+}
+
+/// Admitted keys.
+pub enum Session {
+    /// Keys in the ring of a power of two.
+    Pow2(SwitchKeys<Pow2>),
+    /// Keys in the paper's ring.
+    M8191(SwitchKeys<M8191>),
+}
+
+impl Session {
+    /// Admits keys. Decoding has checked every word.
+    ///
+    /// # Errors
+    /// None for keys that [`Keys`] decoded under the same parameters.
+    pub fn admit(params: &Params, keys: &Keys) -> Result<Self> {
+        let bad = || PeerMisbehaved::NotCanonical("keys");
+        Ok(match &*params.ring {
+            Ring::Pow2(rns) => Session::Pow2(switches(params, rns, keys).ok_or_else(bad)?),
+            Ring::M8191(rns) => Session::M8191(switches(params, rns, keys).ok_or_else(bad)?),
+        })
+    }
+}
+
+fn switches<R: SlotRing>(params: &Params, rns: &RnsRing<R>, keys: &Keys) -> Option<SwitchKeys<R>> {
+    let [rotation, square, stride] = masks(&keys.seed, params.literal.primes);
+    let by = params.literal.stride as usize;
+    let stride = match by {
+        ..2 => None,
+        _ => Some(RotationKey::assemble(rns, rns.ring().rotation(by), &keys.stride, stride)?),
+    };
+    Some(SwitchKeys {
+        stride,
+        rotation: RotationKey::assemble(rns, rns.ring().rotation(1), &keys.rotation, rotation)?,
+        square: SwitchKey::assemble(rns, &keys.square, square)?,
+    })
+}
+
+/// Evaluates an expression that is generic in the ring for a ring and a client's keys in it.
+macro_rules! with_keys {
+    ($params:expr, $session:expr, ($rns:ident, $keys:ident) => $body:expr) => {
+        match (&*$params.ring, $session) {
+            ($crate::rings::Ring::Pow2($rns), $crate::server::Session::Pow2($keys)) => $body,
+            ($crate::rings::Ring::M8191($rns), $crate::server::Session::M8191($keys)) => $body,
+            _ => Err(sotto_core::Misuse::ForeignValue("session").into()),
+        }
+    };
+}
+pub(super) use with_keys;
+
+/// Maximum number of queries whose memory is pooled.
+const KEPT: u64 = 2 * BATCH as u64;
+
+/// Maximum bytes of each kind that are pooled.
+const KEPT_BYTES: u64 = 256 << 20;
+
+/// The pooled memory of answers.
+struct AnswerBuffers {
+    primes: usize,
+    /// Ciphertexts of the top level, with two parts.
+    ciphers: BufferPool<Ciphertext>,
+    selectors: BufferPool<SelectorBuffer>,
+    sums: BufferPool<Vec<u64>>,
+}
+
+impl AnswerBuffers {
+    fn new(params: &Inner) -> Self {
+        let literal = &params.literal;
+        let kept = |each: u64, bytes: u64| (KEPT * each).min(KEPT_BYTES / bytes.max(1)) as usize;
+        let (primes, scan) = (u64::from(literal.primes), u64::from(literal.scan_primes));
+        let cipher = cost::cipher_bytes(1);
+        let columns = params.columns() as u64 * u64::from(literal.layers);
+        AnswerBuffers {
+            primes: literal.primes.into(),
+            ciphers: BufferPool::new(kept(literal.rotations(&params.tree).places as u64, primes * cipher)),
+            selectors: BufferPool::new(kept(
+                scan,
+                params.tree.length(crate::folding_tree::Side::Right) * cipher,
+            )),
+            sums: BufferPool::new(kept(scan, columns * cipher)),
+        }
+    }
+
+    /// A ciphertext of the top level, with two parts, of arbitrary content.
+    fn cipher<R: SlotRing>(&self, rns: &RnsRing<R>) -> Ciphertext {
+        self.ciphers.take().unwrap_or_else(|| Ciphertext::zero(rns, rns.top(), 2))
+    }
+
+    /// Returns ciphertexts of that shape to the pool.
+    fn keep(&self, ciphers: impl IntoIterator<Item = Ciphertext>) {
+        let fits = |c: &Ciphertext| (c.level().primes(), c.parts()) == (self.primes, 2);
+        ciphers.into_iter().filter(fits).for_each(|c| self.ciphers.keep(c));
+    }
+
+    /// Memory for selectors.
+    fn selectors(&self) -> SelectorBuffer {
+        self.selectors.take().unwrap_or_default()
+    }
+
+    /// Returns the memory of selectors that are no longer needed.
+    fn keep_selectors(&self, selectors: &mut [Selectors]) {
+        selectors.iter_mut().for_each(|some| self.selectors.keep(some.take_buffer()));
     }
 }

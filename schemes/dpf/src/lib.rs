@@ -40,12 +40,11 @@
 //! | [`literal`] | parameters as a catalog states them, with sizes and costs |
 //! | [`params`] | checked parameters, and their report |
 //! | [`select`] | choosing the number of rows of a record |
-//! | [`generator`] | from a seed to two seeds and two bits, and from a leaf's seed to its 512 bits |
 //! | [`message`] | key and answer, and their bytes on the wire |
+//! | [`generator`] | from a seed to two seeds and two bits, and from a leaf's seed to its 512 bits |
 //! | [`client`] | making two keys, adding two answers |
 //! | `tree` | growing a key (feature `server`) |
 //! | `server` | open, answer (feature `server`) |
-//! | `part` | tables in parts (feature `server`) |
 //! | `encode` | the table in bit slices, and changes of it (feature `server`) |
 #![forbid(unsafe_code)]
 
@@ -56,8 +55,6 @@ pub mod generator;
 pub mod literal;
 pub mod message;
 pub mod params;
-#[cfg(feature = "server")]
-mod part;
 pub mod select;
 #[cfg(feature = "server")]
 pub mod server;

@@ -29,14 +29,12 @@
 //! | module | contents |
 //! |---|---|
 //! | [`method`] | the query, the noise, and the answer |
-//! | [`sets`] | the parameter sets |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod method;
-pub mod sets;
 
-use sotto_bfv::{Bfv, Family, ParamsSet};
+use sotto_bfv::{Bfv, Family, ParamsSet, rings};
 use sotto_core::{Assumption, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The family of FastPIR.
@@ -56,9 +54,17 @@ impl Family for FastPir {
     type Method = method::OneHot;
 
     fn sets() -> &'static [ParamsSet] {
-        &sets::SETS
+        &SETS
     }
 }
 
 /// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Bfv<FastPir>>();
+
+/// Every set, the default first.
+pub static SETS: [ParamsSet; 1] = [ParamsSet {
+    name: "default",
+    about: "n = 4096, t = 65537, q of 50 bits: the paper's ring at 128 bits of security",
+    ring: rings::SLOTS_SMALL,
+    tried: true,
+}];

@@ -16,7 +16,7 @@ use sotto_lattice::rgsw::RgswCiphertext;
 use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::scratch::Scratch;
 use sotto_math::gadget::Gadget;
-use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::PANEL_ROWS;
 use sotto_silent::lattice::{N, Q_BITS};
 use sotto_silent::matrix::{StackedColumns, change_column, write_matrix};
 use sotto_silent::message::{Format, Partial, PartialFormat, Query};

@@ -27,17 +27,13 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`constant_weight`] | words of two ones |
 //! | [`method`] | the query, the noise, and the answer |
-//! | [`sets`] | the parameter sets |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-pub mod constant_weight;
 pub mod method;
-pub mod sets;
 
-use sotto_bfv::{Bfv, Family, ParamsSet};
+use sotto_bfv::{Bfv, Family, ParamsSet, rings};
 use sotto_core::{Assumption, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The family of PIRANA.
@@ -57,9 +53,17 @@ impl Family for Pirana {
     type Method = method::ConstantWeight;
 
     fn sets() -> &'static [ParamsSet] {
-        &sets::SETS
+        &SETS
     }
 }
 
 /// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Bfv<Pirana>>();
+
+/// Every set, the default first.
+pub static SETS: [ParamsSet; 1] = [ParamsSet {
+    name: "default",
+    about: "n = 8192, t = 65537, two primes of 50 bits: the degree of the paper for single rows, at 128 bits of security",
+    ring: rings::SLOTS,
+    tried: true,
+}];

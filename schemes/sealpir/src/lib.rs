@@ -30,7 +30,6 @@
 //! | [`method`] | the query, the noise, and both kinds of answers |
 //! | [`digits`] | converting a ciphertext to plaintexts and back: SealPIR's second dimension |
 //! | `second_dimension` | the second dimension, of some columns and of all (feature `server`) |
-//! | [`sets`] | the parameter sets |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -38,9 +37,8 @@ pub mod digits;
 pub mod method;
 #[cfg(feature = "server")]
 mod second_dimension;
-pub mod sets;
 
-use sotto_bfv::{Bfv, Family, ParamsSet};
+use sotto_bfv::{Bfv, Family, ParamsSet, rings};
 use sotto_core::{Assumption, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The family of SealPIR and MulPIR.
@@ -60,9 +58,31 @@ impl Family for SealPir {
     type Method = method::ExpandedSelectors;
 
     fn sets() -> &'static [ParamsSet] {
-        &sets::SETS
+        &SETS
     }
 }
 
 /// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Bfv<SealPir>>();
+
+/// Every set, the default first.
+pub static SETS: [ParamsSet; 3] = [
+    ParamsSet {
+        name: "seal",
+        about: "n = 4096, t = 2^14, q of 50 bits: sums are taken to digits, and the digits are selected",
+        ring: rings::COEFFICIENTS,
+        tried: true,
+    },
+    ParamsSet {
+        name: "seal-12",
+        about: "the same with t = 2^12: for batches of many buckets",
+        ring: rings::COEFFICIENTS_SMALL,
+        tried: true,
+    },
+    ParamsSet {
+        name: "mul",
+        about: "n = 4096, t = 2^10, q of 70 bits: sums are multiplied by the second selectors (MulPIR); the smallest answers",
+        ring: rings::COEFFICIENTS_PRODUCT,
+        tried: true,
+    },
+];

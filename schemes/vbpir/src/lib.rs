@@ -27,14 +27,12 @@
 //! | module | contents |
 //! |---|---|
 //! | [`method`] | the query, the noise, and the answer |
-//! | [`sets`] | the parameter sets |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod method;
-pub mod sets;
 
-use sotto_bfv::{Bfv, Family, ParamsSet};
+use sotto_bfv::{Bfv, Family, ParamsSet, rings};
 use sotto_core::{Assumption, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The family of VBPIR.
@@ -54,9 +52,17 @@ impl Family for Vbpir {
     type Method = method::RotatedSelectors;
 
     fn sets() -> &'static [ParamsSet] {
-        &sets::SETS
+        &SETS
     }
 }
 
 /// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Bfv<Vbpir>>();
+
+/// Every set, the default first.
+pub static SETS: [ParamsSet; 1] = [ParamsSet {
+    name: "default",
+    about: "n = 8192, t = 65537, two primes of 50 bits: the paper's degree at 128 bits of security",
+    ring: rings::SLOTS,
+    tried: true,
+}];

@@ -17,7 +17,7 @@ use sotto_bfv::{Method, RequiredKeys, column_merge};
 use sotto_core::ParamsError;
 #[cfg(feature = "server")]
 use sotto_lattice::bgv::Ciphertext;
-use sotto_math::divide::divide;
+use sotto_math::modulus::divide;
 use zeroize::Zeroizing;
 
 /// The rotations of a few ciphertexts, and a product.

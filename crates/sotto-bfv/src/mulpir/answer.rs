@@ -1,16 +1,17 @@
 //! The steps of a MulPIR answer, on the threads of the current pool.
 
-use super::context::RingContext;
-use super::keys::Keys;
 use super::table::ValueTable;
+use super::{Keys, RingContext};
+use crate::rings::Ring;
 use rayon::prelude::*;
 use sotto_core::Result;
 use sotto_core::error::{Misuse, PeerMisbehaved};
-use sotto_lattice::bgv::bfv::galois::{relinearize, split};
-use sotto_lattice::bgv::bfv::product::ExtendedCiphertext;
-use sotto_lattice::bgv::mod_down::lower;
+use sotto_lattice::bgv::bfv::product::{BaseExtension, ExtendedCiphertext};
+use sotto_lattice::bgv::bfv::{relinearize, split};
+use sotto_lattice::bgv::keyswitch::lower;
 use sotto_lattice::bgv::{Ciphertext, Scratch, SlotRing};
-use sotto_math::tiles::{self, Selectors};
+use sotto_lattice::buffer_pool::BufferPool;
+use sotto_math::tiles::{self, SelectorBuffer, Selectors, WordFormat};
 
 /// Selectors that are stored together, and columns that are extracted together.
 const TOGETHER: usize = 4;
@@ -235,4 +236,42 @@ impl RingContext {
 fn parted(words: &[u64], c: &mut Ciphertext, part: usize) {
     c.limb_mut(part, 0).iter_mut().zip(words).for_each(|(x, word)| *x = word & u64::from(u32::MAX));
     c.limb_mut(part, 1).iter_mut().zip(words).for_each(|(x, word)| *x = word >> 32);
+}
+
+/// Number of concurrent answers whose buffers are stored for the next ones.
+const POOLED_BUFFERS: usize = 4;
+
+/// The precomputed values of a ring, and the buffers that one answer leaves to the next.
+pub(super) struct AnswerContext {
+    pub(super) extension: BaseExtension,
+    /// Word format of stored values of both primes.
+    pub(super) form: WordFormat,
+    /// For each round of expansion, the values of `X^(-2^round)` modulo every prime.
+    pub(super) monomials: Vec<Vec<u64>>,
+    pub(super) selectors: BufferPool<SelectorBuffer>,
+    pub(super) sums: BufferPool<Vec<u64>>,
+}
+
+impl AnswerContext {
+    /// Makes the context; `None` unless a ciphertext has two primes that share a word.
+    pub(super) fn new(ring: &Ring) -> Option<Self> {
+        let moduli: Vec<_> = ring.plans(ring.top()).map(|plan| *plan.modulus()).collect();
+        let [first, second] = *moduli.as_array()?;
+        let monomial = |round: u32| {
+            ring.plans(ring.top()).flat_map(|plan| plan.monomial(-(1i64 << round))).collect::<Vec<_>>()
+        };
+        Some(AnswerContext {
+            extension: BaseExtension::new(ring)?,
+            form: WordFormat::pair(first, second)?,
+            monomials: (0..ring.ring().degree().trailing_zeros()).map(monomial).collect(),
+            selectors: BufferPool::new(POOLED_BUFFERS),
+            sums: BufferPool::new(POOLED_BUFFERS),
+        })
+    }
+}
+
+impl std::fmt::Debug for AnswerContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AnswerContext")
+    }
 }

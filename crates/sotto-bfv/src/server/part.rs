@@ -7,10 +7,8 @@
 //!
 //! Every part makes the selectors by itself.
 
-use super::Server;
-use super::answer::{answer, shares};
 use super::image::{ColumnRange, PlaintextTable, shape};
-use super::session::AdmittedKeys;
+use super::{AdmittedKeys, Server, answer, shares};
 use crate::evaluator::PartialShape;
 use crate::family::{Bfv, Family, Method};
 use crate::message::{Answer, Keys, Query};

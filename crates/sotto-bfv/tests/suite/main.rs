@@ -7,7 +7,6 @@
     reason = "a failed check fails its test"
 )]
 
-mod batches;
 mod noise;
 mod page;
 mod records;

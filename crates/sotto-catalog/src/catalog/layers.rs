@@ -2,8 +2,9 @@
 
 use crate::row_form::{self, RowForm};
 use crate::symmetric::{self, SymmetricLayer};
-use crate::{Catalog, CatalogError, LayerEntry, Result, TableKind, ValueKind};
-use sotto_core::ParamsError;
+use crate::{ArtifactEntry, Catalog, CatalogError, Hex32, LayerEntry, Packing, Result, TableKind, ValueKind};
+use sotto_core::params::{REQUIRED_FAILURE_LOG2, REQUIRED_SECURITY_BITS};
+use sotto_core::{ParamsError, ParamsReport, SchemeEntry};
 use sotto_oprf::{OVERHEAD_BYTES, PublicKey, SUITE};
 
 impl RowForm {
@@ -56,4 +57,98 @@ impl SymmetricLayer {
         }
         Ok(SymmetricLayer { key, item_bytes })
     }
+}
+
+/// Terms of a table on which its catalog and its scheme agree.
+#[derive(Debug, Clone)]
+pub struct TableTerms {
+    /// The scheme's report on the parameters.
+    pub report: ParamsReport,
+    /// Packing of rows into records.
+    pub packing: Packing,
+    /// Number of equal buckets of the rows, of each of which one query fetches a row; 1 for
+    /// ordinary tables.
+    pub buckets: u64,
+}
+
+impl Catalog {
+    /// Has the scheme check the parameters, and compares its report with the catalog.
+    ///
+    /// A server calls this before it serves a table, and a client before it queries it: neither
+    /// trusts the publisher with security or error bounds.
+    ///
+    /// # Errors
+    /// [`CatalogError::WrongScheme`], [`CatalogError::Params`], [`CatalogError::Disagree`].
+    pub fn terms(&self, entry: &SchemeEntry) -> Result<TableTerms> {
+        if entry.id.0 != self.scheme {
+            let (wanted, offered) = (self.scheme.clone(), entry.id.to_string());
+            return Err(CatalogError::WrongScheme { wanted, offered });
+        }
+        if entry.servers as u64 != u64::from(self.servers) {
+            return Err(CatalogError::Disagree { what: "the number of servers" });
+        }
+        if entry.proven && self.rows_root.path.is_none() {
+            return Err(CatalogError::Disagree { what: "the row proofs" });
+        }
+        let params = self.params.to_string();
+        let report = (entry.report)(params.as_bytes())?;
+        if Hex32::from(report.digest) != self.params_digest {
+            return Err(CatalogError::Disagree { what: "the digest of the parameters" });
+        }
+        let packing = self.packing(&report)?;
+        gate(&report, &packing)?;
+        let buckets = entry.batch.map_or(Ok(1), |buckets| buckets(params.as_bytes()))?;
+        if buckets != 1 && packing.filled(buckets).ok() != Some(packing) {
+            return Err(CatalogError::Disagree { what: "the rows of the buckets" });
+        }
+        if buckets != 1 && self.symmetric_layer()?.is_some() {
+            return Err(CatalogError::invalid("layers", "a table of several buckets cannot be masked"));
+        }
+        self.check_sums(entry, &packing)?;
+        // A client with durable state can undo the changes of one answer to its hints if the row
+        // turns out to be wrong, but not of several.
+        if entry.state.is_some() && packing.records_per_row() > 1 {
+            return Err(CatalogError::Disagree {
+                what: "the width of a row, which its clients look up in one record",
+            });
+        }
+        let whole = |entry: &&ArtifactEntry| entry.from_epoch.is_none() && !entry.artifact.is_tree();
+        let whole = self.artifacts.iter().filter(whole);
+        if whole.map(|entry| u128::from(entry.bytes)).sum::<u128>() != u128::from(report.costs.artifact_bytes)
+        {
+            return Err(CatalogError::Disagree { what: "the size of the artifacts" });
+        }
+        Ok(TableTerms { report, packing, buckets })
+    }
+
+    /// Checks that the scheme adds up exactly the rows whose sums hold keys: each row is a record,
+    /// with nothing else in it.
+    fn check_sums(&self, entry: &SchemeEntry, packing: &Packing) -> Result<()> {
+        let Some(band) = self.keyword()?.and_then(|keyword| keyword.params().band.clone()) else {
+            return Ok(());
+        };
+        if entry.sum != Some(band.unit) {
+            return Err(CatalogError::Disagree { what: "the sums of rows" });
+        }
+        if packing.rows_per_record() != 1 || packing.records_per_row() != 1 || self.rows_root.path.is_some() {
+            return Err(CatalogError::Disagree { what: "the records whose sums hold keys" });
+        }
+        Ok(())
+    }
+}
+
+/// Refuses parameters that are too weak, or that fail too often for rows that take several lookups.
+///
+/// # Errors
+/// [`ParamsError::Insecure`], [`ParamsError::Unreliable`].
+pub fn gate(report: &ParamsReport, packing: &Packing) -> sotto_core::Result<()> {
+    let (bits, required) = (report.security.bits, REQUIRED_SECURITY_BITS);
+    if bits.is_nan() || bits < f64::from(required) {
+        return Err(ParamsError::Insecure { bits, required }.into());
+    }
+    let (log2, required) = (packing.failure_log2(report.failure_log2), REQUIRED_FAILURE_LOG2);
+    if log2.is_nan() || log2 > f64::from(required) {
+        return Err(ParamsError::Unreliable { log2, required }.into());
+    }
+    Ok(())
 }

@@ -288,7 +288,7 @@ fn chunks_cover_an_artifact() {
     assert_eq!((at, entry.chunk_range(3)), (bytes.len() as u64, None));
     assert!(!entry.is_chunk(3, b""));
     for bytes in [0, 1, 1 << 20, 1 << 32, (1 << 32) + 1, 1 << 40] {
-        let size = sotto_catalog::artifact_entry::chunk_bytes_for(bytes);
+        let size = sotto_catalog::table::chunk_bytes_for(bytes);
         assert!(size.is_power_of_two() && bytes.div_ceil(size) <= 4096, "{bytes}");
     }
 }

@@ -4,6 +4,7 @@
 //! Each method requires the trait that it stands for, and fills fields that no other method fills
 //! with another value. So the order of the calls does not matter, and no call undoes another one.
 
+use super::client::{self, ErasedClient, ErasedPrepare};
 #[cfg(feature = "server")]
 use super::server::{self, ErasedServer, UpdateImageFn};
 use super::{
@@ -11,8 +12,8 @@ use super::{
     PatchFn, StateEntry, UnitsFn,
 };
 #[cfg(feature = "server")]
-use super::{AnyHintServer, AnyStreamServer, PartEntry, WhiteningEntry, server_extensions};
-use super::{client::ErasedClient, client::ErasedPrepare, client_extensions, hint_server, patch, state};
+use super::{AnyHintServer, AnyStreamServer, PartEntry, WhiteningEntry};
+use super::{hint_server, patch, state};
 use crate::{BatchScheme, PatchArtifact, PerServer, Scheme, Stateful, SumElement, SumScheme};
 
 /// Traits that the methods of [`Caps`] require. A build without servers requires nothing of the
@@ -23,8 +24,10 @@ mod server_traits {
 }
 #[cfg(not(feature = "server"))]
 mod server_traits {
-    pub(super) use crate::{HintScheme as HintServer, StreamScheme as StreamServer};
-    pub(super) use crate::{Scheme as WhiteningScheme, Scheme as PartScheme, Scheme as UpdateImage};
+    pub(super) use crate::{
+        HintScheme as HintServer, Scheme as WhiteningScheme, Scheme as PartScheme, Scheme as UpdateImage,
+        StreamScheme as StreamServer,
+    };
 }
 use server_traits::{HintServer, PartScheme, StreamServer, UpdateImage, WhiteningScheme};
 
@@ -164,10 +167,10 @@ impl<S: StreamServer> Caps<S> {
     /// `StreamServer` at the server.
     pub const fn stream(self) -> Self {
         Caps {
-            units: Some(client_extensions::unit_layout::<S>),
-            as_units: Some(client_extensions::stream_view::<S>),
+            units: Some(client::unit_layout::<S>),
+            as_units: Some(client::stream_view::<S>),
             #[cfg(feature = "server")]
-            as_stream: Some(server_extensions::stream_view::<S>),
+            as_stream: Some(server::stream_view::<S>),
             ..self
         }
     }
@@ -177,11 +180,7 @@ impl<S: BatchScheme> Caps<S> {
     /// Declares that one query asks for a record of each bucket: [`BatchScheme`]. Clients then have
     /// no durable state.
     pub const fn batch(self) -> Self {
-        Caps {
-            batch: Some(client_extensions::buckets::<S>),
-            as_batch: Some(client_extensions::batch_view::<S>),
-            ..self
-        }
+        Caps { batch: Some(client::buckets::<S>), as_batch: Some(client::batch_view::<S>), ..self }
     }
 }
 
@@ -189,7 +188,7 @@ impl<S: SumScheme> Caps<S> {
     /// Declares that one query can ask for the sum of several records: [`SumScheme`]. Clients then
     /// have no durable state.
     pub const fn sum(self) -> Self {
-        Caps { sum: Some(S::UNIT), as_sum: Some(client_extensions::sum_view::<S>), ..self }
+        Caps { sum: Some(S::UNIT), as_sum: Some(client::sum_view::<S>), ..self }
     }
 }
 

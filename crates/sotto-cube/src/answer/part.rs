@@ -4,8 +4,7 @@
 //! The 2^nu2 columns are split into pieces whose size is a power of two. So the order of folding,
 //! and with it every byte, is that of the whole table.
 
-use super::fold::halve;
-use super::{BATCH, CubeTable, ExpandedQuery};
+use super::{BATCH, CubeTable, ExpandedQuery, halve};
 use crate::message::{Answer, Keys, Query};
 use crate::params::{CubeScheme, Family, Inner, Params};
 use crate::session::Session;

@@ -2,12 +2,10 @@
 
 use super::CubeTable;
 use crate::client::Prepare;
-use crate::literal::{TableForm, Upload};
+use crate::literal::{TableForm, Template, Upload, WhenTried};
 use crate::params::{Family, Params};
-use crate::rings;
-use crate::template::{Template, WhenTried};
 use crate::whitening::whiten;
-use crate::{Answer, encode};
+use crate::{Answer, encode, rings};
 use sotto_core::{
     Client as _, OneServer, Params as _, Prepare as _, RecordIndex, SchemeId, SchemeMetadata, Server as _,
     TableShape,

@@ -5,7 +5,7 @@
 
 use crate::progress::ByteProgress;
 use rayon::prelude::*;
-use sotto_catalog::{ArtifactEntry, Hex32, artifact_entry::chunk_bytes_for};
+use sotto_catalog::{ArtifactEntry, Hex32, table::chunk_bytes_for};
 use sotto_core::{Artifact, Epoch};
 use std::fs::File;
 use std::io;

@@ -5,10 +5,9 @@
 //! has space for rounding errors, and the body needs fewer bits than the mask: its rounding error
 //! is not multiplied by the secret (as in Spiral's answers).
 
-use super::ciphertext::Ciphertext;
+use super::encrypt::{Ciphertext, SecretKey};
 use super::ring::SlotRing;
 use super::rns::RnsRing;
-use super::secret::SecretKey;
 use sotto_math::bits::{pack_words, packed_len, unpack_words};
 use sotto_math::modulus_pair::round_to_bits;
 use zeroize::Zeroizing;

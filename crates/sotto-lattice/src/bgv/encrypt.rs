@@ -1,11 +1,18 @@
-//! Encryption under a secret key, with the uniform half from a seed, and decryption.
+//! Secret keys, ciphertexts, encryption with the uniform half from a seed, and decryption.
+//!
+//! A ciphertext is two polynomials, or three before a product is relinearized. The phase `c0 + c1 s
+//! + c2 s^2` is the message over `t` plus the error: see [`rns`](super::rns).
+//!
+//! Secret keys are dense ternary polynomials, and nothing else. Sparse secrets would make less
+//! noise, but hybrid attacks on them are outside what the security estimate covers.
 
-use super::ciphertext::Ciphertext;
 use super::ring::{Level, SlotRing};
 use super::rns::RnsRing;
-use super::secret::SecretKey;
+use crate::buffer_pool::AlignedWords;
 use crate::encrypt::ErrorSource;
-use sotto_math::divide::divide;
+use crate::secret::ternary;
+use rand_core::CryptoRng;
+use sotto_math::modulus::divide;
 use zeroize::Zeroizing;
 
 /// Computes the body `c0 = m - c1 s + e` of a ciphertext with the mask `c1`, all as values; `m` is
@@ -135,6 +142,165 @@ pub fn errors<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext)
     let centered = |m: u64| m as f64 - if m > t / 2 { t as f64 } else { 0.0 };
     out.iter_mut().zip(message.iter()).for_each(|(x, m)| *x = (*x - centered(*m)) / t as f64);
     out
+}
+
+/// A ciphertext of two or three polynomials, as values.
+#[derive(Debug, Clone)]
+pub struct Ciphertext {
+    level: Level,
+    /// Words of one limb, and words of one part.
+    limb: usize,
+    stride: usize,
+    words: AlignedWords,
+}
+
+impl Ciphertext {
+    /// Makes the ciphertext of zeros.
+    pub fn zero<R: SlotRing>(rns: &RnsRing<R>, level: Level, parts: usize) -> Self {
+        let stride = rns.words(level);
+        Ciphertext { level, limb: rns.ring().words(), stride, words: AlignedWords::zero(parts * stride) }
+    }
+
+    /// Makes a ciphertext for a caller that sets every part of it: it has arbitrary contents.
+    pub fn unfilled<R: SlotRing>(rns: &RnsRing<R>, level: Level, parts: usize) -> Self {
+        let stride = rns.words(level);
+        Ciphertext { level, limb: rns.ring().words(), stride, words: AlignedWords::unfilled(parts * stride) }
+    }
+
+    /// Makes a ciphertext of its parts.
+    ///
+    /// # Panics
+    /// If a part is not as long as the level requires.
+    pub fn new<R: SlotRing>(rns: &RnsRing<R>, level: Level, parts: &[&[u64]]) -> Self {
+        let mut out = Ciphertext::unfilled(rns, level, parts.len());
+        out.words.chunks_exact_mut(out.stride).zip(parts).for_each(|(out, part)| out.copy_from_slice(part));
+        out
+    }
+
+    /// The level of the ciphertext.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Number of parts.
+    pub fn parts(&self) -> usize {
+        self.words.len() / self.stride
+    }
+
+    /// The factor of the secret's power `i`.
+    pub fn part(&self, i: usize) -> &[u64] {
+        &self.words[i * self.stride..][..self.stride]
+    }
+
+    /// Mutable access to [`part`](Self::part).
+    pub fn part_mut(&mut self, i: usize) -> &mut [u64] {
+        &mut self.words[i * self.stride..][..self.stride]
+    }
+
+    /// One limb of a part.
+    pub fn limb(&self, part: usize, limb: usize) -> &[u64] {
+        &self.part(part)[limb * self.limb..][..self.limb]
+    }
+
+    /// Mutable access to [`limb`](Self::limb).
+    pub fn limb_mut(&mut self, part: usize, limb: usize) -> &mut [u64] {
+        let words = self.limb;
+        &mut self.part_mut(part)[limb * words..][..words]
+    }
+
+    /// Mutable access to one limb of every part.
+    pub(super) fn limbs_mut(&mut self, limb: usize) -> impl Iterator<Item = &mut [u64]> {
+        let words = self.limb;
+        self.words.chunks_exact_mut(self.stride).map(move |part| &mut part[limb * words..][..words])
+    }
+
+    /// Adds a ciphertext of the same level and number of parts: the messages add.
+    ///
+    /// # Panics
+    /// If they differ.
+    pub fn add<R: SlotRing>(&mut self, rns: &RnsRing<R>, other: &Ciphertext) {
+        self.check(other);
+        (0..self.parts()).for_each(|i| rns.add(self.level, self.part_mut(i), other.part(i)));
+    }
+
+    /// Subtracts a ciphertext of the same level and number of parts.
+    ///
+    /// # Panics
+    /// If they differ.
+    pub fn sub<R: SlotRing>(&mut self, rns: &RnsRing<R>, other: &Ciphertext) {
+        self.check(other);
+        (0..self.parts()).for_each(|i| rns.sub(self.level, self.part_mut(i), other.part(i)));
+    }
+
+    /// Multiplies by a plaintext, as values of this level at least.
+    pub fn mul<R: SlotRing>(&mut self, rns: &RnsRing<R>, plain: &[u64]) {
+        (0..self.parts()).for_each(|i| rns.mul(self.level, self.part_mut(i), plain));
+    }
+
+    fn check(&self, other: &Ciphertext) {
+        assert_eq!((self.level, self.parts()), (other.level, other.parts()), "ciphertexts of one shape");
+    }
+}
+
+/// A secret key, overwritten when dropped.
+pub struct SecretKey {
+    coefficients: Zeroizing<Vec<i32>>,
+    /// Values modulo all primes, the special one last.
+    values: Zeroizing<Vec<u64>>,
+}
+
+impl SecretKey {
+    /// Draws a secret with coefficients uniform in {-1, 0, 1}, in time that does not depend on it.
+    pub fn sample<R: SlotRing>(rns: &RnsRing<R>, rng: &mut dyn CryptoRng) -> Self {
+        let mut coefficients = Zeroizing::new(vec![0; rns.ring().words()]);
+        ternary(rng, &mut coefficients[..rns.ring().degree()]);
+        Self::from_coefficients(rns, coefficients)
+    }
+
+    /// Restores a secret that was drawn before; `None` unless there is one limb of coefficients,
+    /// all in {-1, 0, 1}. The time does not depend on coefficients in that range.
+    pub fn again<R: SlotRing>(rns: &RnsRing<R>, coefficients: Zeroizing<Vec<i32>>) -> Option<Self> {
+        let strays = coefficients.iter().fold(0, |strays, x| strays | ((x + 1) as u32 > 2) as u32);
+        if strays > 0 || coefficients.len() != rns.ring().words() {
+            return None;
+        }
+        Some(Self::from_coefficients(rns, coefficients))
+    }
+
+    /// Returns the secret under a rotation.
+    pub(super) fn rotated<R: SlotRing>(&self, rns: &RnsRing<R>, rotation: &R::Rotation) -> Self {
+        Self::from_coefficients(rns, Zeroizing::new(rns.ring().rotate_small(rotation, &self.coefficients)))
+    }
+
+    fn from_coefficients<R: SlotRing>(rns: &RnsRing<R>, coefficients: Zeroizing<Vec<i32>>) -> Self {
+        let wide = Zeroizing::new(coefficients.iter().map(|x| i64::from(*x)).collect::<Vec<i64>>());
+        let values = rns.from_small(rns.full(), &wide);
+        SecretKey { coefficients, values }
+    }
+
+    /// The coefficients of the secret, one limb.
+    pub fn coefficients(&self) -> &[i32] {
+        &self.coefficients
+    }
+
+    /// The values of the secret, at the top level with or without the special prime, or at a lower
+    /// one.
+    pub(super) fn values<R: SlotRing>(&self, rns: &RnsRing<R>, level: Level) -> &[u64] {
+        &self.values[..rns.words(level)]
+    }
+
+    /// The square of the secret, as values.
+    pub(super) fn square<R: SlotRing>(&self, rns: &RnsRing<R>, level: Level) -> Zeroizing<Vec<u64>> {
+        let mut out = Zeroizing::new(self.values(rns, level).to_vec());
+        rns.mul(level, &mut out, self.values(rns, level));
+        out
+    }
+}
+
+impl std::fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
 }
 
 #[cfg(test)]

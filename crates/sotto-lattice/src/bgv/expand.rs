@@ -10,13 +10,12 @@
 //! Rounds are sequential, and the splits of a round are independent: callers distribute them over
 //! their pool.
 
-use super::ciphertext::Ciphertext;
+use super::encrypt::{Ciphertext, SecretKey};
+use super::keyswitch::Scratch;
 use super::pow2::Pow2;
 use super::ring::SlotRing;
 use super::rns::RnsRing;
 use super::rotate::RotationKey;
-use super::scratch::Scratch;
-use super::secret::SecretKey;
 use crate::encrypt::{ErrorSource, MaskSource};
 
 /// Number of rounds that expand a ciphertext to `values` values.

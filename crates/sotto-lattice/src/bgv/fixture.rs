@@ -1,14 +1,12 @@
 //! Rings, keys and ciphertexts for the tests of this folder.
 
-use super::ciphertext::Ciphertext;
-use super::encrypt::{decrypt, encrypt};
+use super::encrypt::{Ciphertext, SecretKey, decrypt, encrypt};
 use super::keyswitch::SwitchKey;
 use super::m8191::M8191;
 use super::pow2::Pow2;
 use super::ring::{Level, SlotRing};
 use super::rns::RnsRing;
 use super::rotate::RotationKey;
-use super::secret::SecretKey;
 use crate::encrypt::MaskSource;
 use crate::fixture::{rng, with_errors};
 use sotto_math::modulus::Modulus;

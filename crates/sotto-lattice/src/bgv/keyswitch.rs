@@ -9,16 +9,21 @@
 //!
 //! Wherever it is needed, `e_j` is the same at every level: so one key serves all levels, with the
 //! limbs and rows of the remaining primes.
+//!
+//! Division by a prime with rounding is [`lower`], by which a ciphertext loses a level, and how key
+//! switching removes the special prime. Each coefficient `x` becomes `(x - r) / q`, where `r` is
+//! its residue modulo `q`, centered around zero. Rounding errors of both parts add the variance `(1
+//! + h) / 12` to the phase, where `h` is the squared norm of the secret, and everything else in the
+//! phase is divided by `q`. The message, which is scaled by the product of the primes, keeps its
+//! position: see [`rns`](super::rns).
 
-use super::ciphertext::Ciphertext;
-use super::encrypt::body;
-use super::mod_down::leave;
+use super::encrypt::{Ciphertext, SecretKey, body};
 use super::ring::{Level, SlotRing};
 use super::rns::RnsRing;
-use super::scratch::Scratch;
-use super::secret::SecretKey;
+use crate::buffer_pool::AlignedWords;
 use crate::encrypt::{ErrorSource, MaskSource};
 use crate::scratch::sum_of_products;
+use sotto_math::modulus_pair::ResidueLift;
 use zeroize::Zeroizing;
 
 /// A switching key as the server holds it.
@@ -135,15 +140,137 @@ impl SwitchKey {
     }
 }
 
+/// Computes `out = c / q`, for the last prime `q` of the level of `c`.
+///
+/// # Panics
+/// If `out` is not one level below, or has another number of parts.
+pub fn lower<R: SlotRing>(rns: &RnsRing<R>, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Scratch) {
+    let level = c.level();
+    assert_eq!((level.below(), c.parts()), (Some(out.level()), out.parts()), "an output one level below");
+    let words = rns.words(out.level());
+    for part in 0..c.parts() {
+        let (rest, last) = c.part(part).split_at(words);
+        out.part_mut(part).copy_from_slice(rest);
+        leave(rns, out.level(), level.primes() - 1, out.part_mut(part), last, &mut scratch.limbs);
+    }
+}
+
+/// Computes `x = (x - r) / q`, for a polynomial of a level and its residues modulo the prime of
+/// index `from`, all as values.
+pub(super) fn leave<R: SlotRing>(
+    rns: &RnsRing<R>,
+    level: Level,
+    from: usize,
+    x: &mut [u64],
+    residues: &[u64],
+    limbs: &mut Limbs,
+) {
+    let Limbs { coefficients, moved } = limbs;
+    rns.ring().inverse_to(from, residues, coefficients);
+    for (prime, x) in rns.primes(level).zip(x.chunks_exact_mut(rns.ring().words())) {
+        if let Some(pair) = rns.pair(prime, from) {
+            rns.ring().forward_from(prime, pair, ResidueLift::Centered, coefficients, moved);
+            pair.lower(x, moved);
+        }
+    }
+}
+
+/// Working memory for the digits of one polynomial of the top level, and for a ciphertext modulo
+/// all primes.
+#[derive(Debug)]
+pub struct Scratch {
+    pub(super) digits: Digits,
+    /// Both parts of a ciphertext, with the special limb of each after the others.
+    pub(super) parts: [AlignedWords; 2],
+    pub(super) limbs: Limbs,
+}
+
+/// The digits of one polynomial.
+#[derive(Debug)]
+pub(super) struct Digits {
+    limb: usize,
+    /// Digits: that of prime `j` modulo the prime of limb `i` is number `i primes + j`, except for
+    /// `i = j`.
+    words: AlignedWords,
+}
+
+/// Two limbs: coefficients, and the same coefficients modulo another prime.
+#[derive(Debug)]
+pub(super) struct Limbs {
+    pub(super) coefficients: AlignedWords,
+    pub(super) moved: AlignedWords,
+}
+
+impl Scratch {
+    /// Allocates working memory for a ring.
+    pub fn new<R: SlotRing>(rns: &RnsRing<R>) -> Self {
+        let (limb, primes, all) = (rns.ring().words(), rns.top().primes(), rns.words(rns.full()));
+        Scratch {
+            digits: Digits { limb, words: AlignedWords::zero(primes * all) },
+            parts: [AlignedWords::zero(all), AlignedWords::zero(all)],
+            limbs: Limbs { coefficients: AlignedWords::zero(limb), moved: AlignedWords::zero(limb) },
+        }
+    }
+
+    /// Splits a polynomial, given as values, into digits: its residues modulo each prime, centered
+    /// around zero.
+    ///
+    /// A digit modulo its own prime is the residue itself, which exists already; only the others
+    /// are computed.
+    pub(super) fn split<R: SlotRing>(&mut self, rns: &RnsRing<R>, level: Level, x: &[u64]) {
+        self.split_by(rns, level, x, ResidueLift::Centered);
+    }
+
+    /// Splits a polynomial into digits that are its residues as numbers from 0 on.
+    pub(super) fn split_carried<R: SlotRing>(&mut self, rns: &RnsRing<R>, level: Level, x: &[u64]) {
+        self.split_by(rns, level, x, ResidueLift::Unsigned);
+    }
+
+    fn split_by<R: SlotRing>(&mut self, rns: &RnsRing<R>, level: Level, x: &[u64], carry: ResidueLift) {
+        let (words, primes) = (rns.ring().words(), level.primes());
+        let coefficients = &mut self.limbs.coefficients;
+        for (j, residue) in x.chunks_exact(words).enumerate().take(primes) {
+            rns.ring().inverse_to(j, residue, coefficients);
+            for (limb, prime) in rns.primes(level.raised()).enumerate() {
+                if let Some(pair) = rns.pair(prime, j) {
+                    let digit = &mut self.digits.words[(limb * primes + j) * words..][..words];
+                    rns.ring().forward_from(prime, pair, carry, coefficients, digit);
+                }
+            }
+        }
+    }
+}
+
+impl Digits {
+    /// The digits of `x` modulo the prime of one limb.
+    pub(super) fn of_limb<'a>(
+        &'a self,
+        x: &'a [u64],
+        level: Level,
+        limb: usize,
+    ) -> impl Iterator<Item = &'a [u64]> {
+        let (words, primes) = (self.limb, level.primes());
+        let made = self.words[limb * primes * words..].chunks_exact(words);
+        let residues = x.chunks_exact(words).take(primes);
+        made.zip(residues).enumerate().map(move |(j, (made, residue))| if j == limb { residue } else { made })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bgv::encrypt::{decrypt, errors};
     use crate::bgv::fixture::{
         encrypted, levels, masks, on_every_ring, opened, plaintexts, secret, slots, slotwise, square_key,
     };
     use crate::bgv::tensor::tensor;
 
-    on_every_ring!(relinearized_products_are_products, keys_need_all_bodies);
+    on_every_ring!(
+        relinearized_products_are_products,
+        keys_need_all_bodies,
+        messages_stay,
+        each_product_takes_a_level
+    );
 
     fn relinearized_products_are_products<R: SlotRing>(rns: &RnsRing<R>) {
         let secret = secret(rns);
@@ -169,5 +296,44 @@ mod tests {
         assert!(SwitchKey::assemble(rns, &vec![body.clone(); count], masks("key")).is_some());
         assert!(SwitchKey::assemble(rns, &vec![body.clone(); count - 1], masks("key")).is_none());
         assert!(SwitchKey::assemble(rns, &vec![body; count + 1], masks("key")).is_none());
+    }
+
+    fn messages_stay<R: SlotRing>(rns: &RnsRing<R>) {
+        let secret = secret(rns);
+        let mut scratch = Scratch::new(rns);
+        for plaintext in plaintexts(rns) {
+            let mut c = encrypted(rns, rns.top(), &secret, &plaintext, 0);
+            for level in levels(rns).skip(1) {
+                let mut out = Ciphertext::zero(rns, level, 2);
+                lower(rns, &c, &mut out, &mut scratch);
+                assert_eq!(*decrypt(rns, &secret, &out), plaintext);
+                c = out;
+            }
+            // What is left is rounding: at most half a unit in the body, and half for each coefficient of the secret.
+            let bound = (rns.ring().degree() + 2) as f64;
+            assert!(errors(rns, &secret, &c).iter().all(|x| x.abs() < bound));
+        }
+    }
+
+    /// Computes squares of squares, down to the last level.
+    fn each_product_takes_a_level<R: SlotRing>(rns: &RnsRing<R>) {
+        let secret = secret(rns);
+        let key = square_key(rns, &secret);
+        let mut scratch = Scratch::new(rns);
+        let plaintext = &plaintexts(rns)[0];
+        let mut expected = slots(rns, plaintext);
+        let mut c = encrypted(rns, rns.top(), &secret, plaintext, 0);
+        for level in levels(rns).filter(|level| level.primes() > 1) {
+            let mut product = Ciphertext::zero(rns, level, 3);
+            tensor(rns, &[[&c, &c]], &mut product);
+            let mut short = Ciphertext::zero(rns, level, 2);
+            key.relinearize(rns, &product, &mut short, &mut scratch);
+            let mut out = Ciphertext::zero(rns, level.below().unwrap(), 2);
+            lower(rns, &short, &mut out, &mut scratch);
+            expected = slotwise(rns, 1, &expected, &expected);
+            assert_eq!(opened(rns, &secret, &out), expected, "{level:?}");
+            c = out;
+        }
+        assert_eq!(c.level().primes(), 1);
     }
 }

@@ -5,12 +5,10 @@
 //! and the rotation last: so the digits are those of the original ciphertext, and several rotations
 //! of one ciphertext share them (hoisting: Halevi and Shoup, CRYPTO 2018).
 
-use super::ciphertext::Ciphertext;
-use super::keyswitch::SwitchKey;
+use super::encrypt::{Ciphertext, SecretKey};
+use super::keyswitch::{Scratch, SwitchKey};
 use super::ring::SlotRing;
 use super::rns::RnsRing;
-use super::scratch::Scratch;
-use super::secret::SecretKey;
 use crate::encrypt::{ErrorSource, MaskSource};
 
 /// The switching key of one rotation.

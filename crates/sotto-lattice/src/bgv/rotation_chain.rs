@@ -9,13 +9,11 @@
 //! digit and a column for each rotation, and no rotation waits for the one before; then bodies are
 //! added up and rotated.
 
-use super::ciphertext::Ciphertext;
-use super::keyswitch::SwitchKey;
-use super::mod_down::leave;
+use super::encrypt::Ciphertext;
+use super::keyswitch::{Scratch, SwitchKey, leave};
 use super::pass::pass;
 use super::ring::SlotRing;
 use super::rns::RnsRing;
-use super::scratch::Scratch;
 use super::table_product::TableProduct;
 use crate::encrypt::MaskSource;
 use rayon::prelude::*;

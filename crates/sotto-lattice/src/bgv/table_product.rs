@@ -10,8 +10,8 @@
 //! values when the pass reaches them: once for all queries of the pass, a piece at a time, so that
 //! the values never leave the caches.
 
-use super::ciphertext::Ciphertext;
 use super::coefficients::CoefficientFormat;
+use super::encrypt::Ciphertext;
 use super::ring::{Level, SlotRing};
 use super::rns::RnsRing;
 use crate::buffer_pool::AlignedWords;

@@ -4,7 +4,7 @@
 //! the product of the messages over `t^2`: so it is multiplied by `t`, once for a whole sum. This
 //! is BGV's multiplication, which differs from BFV's.
 
-use super::ciphertext::Ciphertext;
+use super::encrypt::Ciphertext;
 use super::ring::SlotRing;
 use super::rns::RnsRing;
 use crate::scratch::sum_of_products;

@@ -1,9 +1,8 @@
 //! The dual attacks have tests of their own, in [`dual`].
 
+mod dual;
 use super::*;
 use sotto_core::ParamsError;
-
-mod dual;
 
 /// Block sizes the estimator gave, by set: its core-SVP column divided by 0.292, which is exact to one
 /// block, together with the thirteen it prints itself.

@@ -7,7 +7,7 @@ mod expansion;
 mod setting;
 
 use setting::{Setting, m8191, pow2};
-use sotto_lattice::bgv::mod_down::lower;
+use sotto_lattice::bgv::keyswitch::lower;
 use sotto_lattice::bgv::noise::Noise;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Answer, AnswerBits, Ciphertext, Scratch, SlotRing};

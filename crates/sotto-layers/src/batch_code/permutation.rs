@@ -23,7 +23,7 @@
 use crate::batch_code::BatchCode;
 use sotto_core::{Misuse, Result};
 use sotto_math::aes::Aes;
-use sotto_math::divide::divide;
+use sotto_math::modulus::divide;
 use sotto_prg::PublicSeed;
 use zeroize::Zeroizing;
 

@@ -7,8 +7,6 @@
 )]
 
 mod band;
-mod color;
 mod keyword;
-mod node;
 mod pbc;
-mod tile;
+mod proofs;

@@ -5,8 +5,7 @@
 //! combined with shifts once per row. So one kernel serves every modulus. All queries given to one
 //! call share the pass: the matrix is read from memory once.
 
-use super::layout::{GROUP_BYTES, PANEL_ROWS, PanelLayout};
-use super::query::QueryPlanes;
+use super::{GROUP_BYTES, PANEL_ROWS, PanelLayout, QueryPlanes};
 use crate::simd::args::Planes;
 use crate::simd::shapes::ScanShape;
 use crate::simd::{self, Kernels};

@@ -2,22 +2,21 @@
 
 pub(super) mod aes;
 mod bytes;
-mod gauss;
-mod rank;
+mod compare;
 pub(super) mod registers;
 mod scan;
 mod select;
 
 use generic::{cyclic, digits, ntt, slots, tiles};
 
+use super::args::ModulusPair;
+use super::args::tiles::WordFormat;
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Blocks, Kernels, scalar};
 use crate::simd::args::gadget::GadgetDigits;
 use crate::simd::args::grid::{Cells, Grid, Spectrum};
-use crate::simd::args::modulus_pair::ModulusPair;
 use crate::simd::args::ntt::Tables;
 use crate::simd::args::tiles::Block;
-use crate::simd::args::tiles::words::WordFormat;
 use crate::simd::args::{LANES, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices};
 
 /// The [generic](crate::simd::generic) kernels, compiled for AVX2.
@@ -54,43 +53,5 @@ impl AvxVnni {
     }
 }
 
-/// One implementation of [`Kernels`] for both backends, which differ in the scan alone.
-macro_rules! kernels {
-    ($backend:ident, $name:literal, $scan:path) => {
-        impl Kernels for $backend {
-            fn name(&self) -> &'static str {
-                $name
-            }
-
-            fn scan(&self, _: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
-                // SAFETY: self proves the features.
-                unsafe { $scan(groups, queries, sums) }
-            }
-
-            fn select(
-                &self,
-                _: &SelectShape,
-                blocks: &[[u8; 64]],
-                queries: usize,
-                selections: &[SelectionMatrices],
-                sums: &mut [[u8; 64]],
-            ) {
-                // SAFETY: self proves the features.
-                unsafe { select::select(blocks, queries, selections, sums) }
-            }
-
-            compiled_by_all!();
-            compiled! {
-                cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
-                slots::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
-            }
-
-            fn aes(&self) -> &'static dyn Blocks {
-                aes::AesNi::probe().unwrap_or(&scalar::ScalarAes)
-            }
-        }
-    };
-}
-
-kernels!(Avx2, "avx2", scan::scan);
-kernels!(AvxVnni, "avxvnni", bytes::scan);
+compiled_kernels!(Avx2, "avx2", scan::scan, aes::AesNi);
+compiled_kernels!(AvxVnni, "avxvnni", bytes::scan, aes::AesNi);

@@ -1,13 +1,12 @@
 //! 64-byte registers: AVX-512 with byte products (VNNI) and 52-bit products (IFMA).
 
 mod aes;
+mod compare;
 mod cyclic;
 mod digits;
 mod fold;
-mod gauss;
 mod ntt;
 mod products;
-mod rank;
 mod registers;
 mod scan;
 mod select;
@@ -15,17 +14,16 @@ mod sha256;
 mod slots;
 mod tiles;
 
+use super::args::ntt::Automorphism;
+use super::args::tiles::WordFormat;
+use super::args::{AccumulatorMut, ModulusPair, ResidueLift};
 use super::avx2::aes::AesNi;
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Blocks, Kernels, scalar};
-use crate::simd::args::accumulator::AccumulatorMut;
-use crate::simd::args::automorphism::Automorphism;
 use crate::simd::args::gadget::{GadgetDigits, PairDigits};
 use crate::simd::args::grid::{Cells, Grid, Spectrum};
-use crate::simd::args::modulus_pair::{ModulusPair, ResidueLift};
 use crate::simd::args::ntt::Tables;
 use crate::simd::args::tiles::Block;
-use crate::simd::args::tiles::words::WordFormat;
 use crate::simd::args::{
     LANES, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices, SelectionShare, SetOffsets,
 };

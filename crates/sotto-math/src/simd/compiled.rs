@@ -20,9 +20,9 @@ macro_rules! compiled_by_all {
             ntt::inverse as ntt_inverse(t: &Tables, x: &mut [u64]);
             ntt::forward_i8 as ntt_forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]);
             tiles::tiles as tiles(shape: &TilesShape, form: &WordFormat, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
-            gauss::gauss as gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]);
-            rank::tally as tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2];
-            rank::compare as compare(values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]);
+            compare::gauss as gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]);
+            compare::tally as tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2];
+            compare::compare as compare(values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]);
             generic::affine as affine(factors: &[u32], terms: &[u32], x: u32, out: &mut [u32]);
             generic::read as read(bytes: &[u8]) -> u64;
             generic::dot as dot(h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]);
@@ -38,6 +38,53 @@ macro_rules! compiled_by_all {
             digits::centered as centered(p: &ModulusPair, x: &[u64], out: &mut [u64]);
             digits::carried as carried(p: &ModulusPair, x: &[u64], out: &mut [u64]);
             digits::lower as lower(p: &ModulusPair, x: &mut [u64], correction: &[u64]);
+        }
+    };
+}
+
+/// The methods that the backends of [`compiled_32!`] have beside those of all.
+macro_rules! compiled_by_generic {
+    () => {
+        compiled! {
+            cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
+            slots::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
+        }
+    };
+}
+
+/// One implementation of [`Kernels`](super::Kernels) for two backends that differ in the scan
+/// alone.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! compiled_kernels {
+    ($backend:ident, $name:literal, $scan:path, $aes:path) => {
+        impl Kernels for $backend {
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn scan(&self, _: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
+                // SAFETY: self proves the features.
+                unsafe { $scan(groups, queries, sums) }
+            }
+
+            fn select(
+                &self,
+                _: &SelectShape,
+                blocks: &[[u8; 64]],
+                queries: usize,
+                selections: &[SelectionMatrices],
+                sums: &mut [[u8; 64]],
+            ) {
+                // SAFETY: self proves the features.
+                unsafe { select::select(blocks, queries, selections, sums) }
+            }
+
+            compiled_by_all!();
+            compiled_by_generic!();
+
+            fn aes(&self) -> &'static dyn Blocks {
+                <$aes>::probe().unwrap_or(&scalar::ScalarAes)
+            }
         }
     };
 }

@@ -9,14 +9,13 @@
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT |
 //!
 //! The arguments of kernels are in `args`, below both the backends and the modules that make them.
-//! Each folder of a backend has the same files: `scan`, `gauss`, `rank`, `select`, `aes`, and
-//! `sha256` where it has something faster than scalar code. Algorithms that are the same for
-//! registers of every width are in `generic`, and a backend's `registers` define the operations;
-//! the same holds for `ntt`, `tiles`, `slots`, `digits` and `cyclic` for registers of 32 bytes, or
-//! two of 16, and `avx512` has its own. A backend is a value that only its probe can make, so
-//! holding one proves that the processor has the instructions. Kernels take whole slices, so that
-//! the choice costs one indirect call per slice. A new backend is a new folder and one line in
-//! [`BACKENDS`].
+//! Each folder of a backend has the same files: `scan`, `compare`, `select`, `aes`, and `sha256`
+//! where it has something faster than scalar code. Algorithms that are the same for registers of
+//! every width are in `generic`, and a backend's `registers` define the operations; the same holds
+//! for `ntt`, `tiles`, `slots`, `digits` and `cyclic` for registers of 32 bytes, or two of 16, and
+//! `avx512` has its own. A backend is a value that only its probe can make, so holding one proves
+//! that the processor has the instructions. Kernels take whole slices, so that the choice costs one
+//! indirect call per slice. A new backend is a new folder and one line in [`BACKENDS`].
 
 #[deny(unsafe_code)]
 pub(crate) mod args;
@@ -43,17 +42,13 @@ mod simd128;
 #[cfg(test)]
 pub(crate) use scalar::Scalar;
 
-use args::accumulator::AccumulatorMut;
-use args::aes::Aes;
-use args::automorphism::Automorphism;
 use args::gadget::{GadgetDigits, PairDigits};
 use args::grid::{Cells, Grid, Spectrum};
-use args::modulus_pair::{ModulusPair, ResidueLift};
-use args::ntt::Tables;
-use args::tiles::Block;
-use args::tiles::words::WordFormat;
+use args::ntt::{Automorphism, Tables};
+use args::tiles::{Block, WordFormat};
 use args::{
-    LANES, Needle, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices, SelectionShare, SetOffsets,
+    AccumulatorMut, Aes, LANES, ModulusPair, Needle, PartitionRows, Planes, ResidueLift, RowPicks,
+    RowSources, SelectionMatrices, SelectionShare, SetOffsets,
 };
 use shapes::{ScanShape, SelectShape, TilesShape};
 use std::sync::OnceLock;

@@ -12,10 +12,10 @@ mod slots;
 mod tiles;
 
 use super::Kernels;
+use super::args::tiles::WordFormat;
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use crate::simd::args::ntt::Tables;
 use crate::simd::args::tiles::Block;
-use crate::simd::args::tiles::words::WordFormat;
 use crate::simd::args::{
     GROUP_BYTES, LANES, Needle, PANEL_ROWS, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices,
 };

@@ -9,18 +9,17 @@
 //! is AES, for which there are no instructions: the crate's bit slices in words of 64 bits were
 //! faster in V8 than tables of sixteen bytes in registers (Hamburg, CHES 2009).
 
-mod gauss;
-mod rank;
+mod compare;
 mod registers;
 
+use super::args::ModulusPair;
+use super::args::tiles::WordFormat;
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Kernels, scalar};
 use crate::simd::args::gadget::GadgetDigits;
 use crate::simd::args::grid::{Cells, Grid, Spectrum};
-use crate::simd::args::modulus_pair::ModulusPair;
 use crate::simd::args::ntt::Tables;
 use crate::simd::args::tiles::Block;
-use crate::simd::args::tiles::words::WordFormat;
 use crate::simd::args::{LANES, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices};
 use generic::{cyclic, digits, ntt, slots, tiles};
 
@@ -79,8 +78,5 @@ impl Kernels for Simd128 {
     }
 
     compiled_by_all!();
-    compiled! {
-        cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
-        slots::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
-    }
+    compiled_by_generic!();
 }

@@ -1,8 +1,6 @@
 //! Selectors of a query, in the order in which the pass reads them.
 
-use crate::simd::args::tiles::layout::TileLayout;
-use crate::simd::args::tiles::words::WordFormat;
-use crate::simd::args::tiles::{CacheLine, LINE};
+use crate::simd::args::tiles::{CacheLine, LINE, TileLayout, WordFormat};
 
 /// The selectors of one query: for each row a ciphertext of `comps` polynomials.
 ///

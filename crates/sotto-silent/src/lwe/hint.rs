@@ -9,8 +9,7 @@ use crate::method::{MatrixLiteral, Method, Params, Preparation};
 #[cfg(feature = "server")]
 pub use server::{HintUpdater, PanelReader, Workspace, write_hint};
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, ExpectOrDefault, Misuse, Result};
-use sotto_math::matrix::PanelLayout;
-use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::{PANEL_ROWS, PanelLayout};
 use sotto_math::ntt::Accumulator;
 use sotto_pages::HugeWords;
 use std::ops::Range;

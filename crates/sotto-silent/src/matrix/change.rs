@@ -19,8 +19,7 @@ mod writing {
     use crate::matrix::{ByteChange, SectionOffset};
     use rayon::prelude::*;
     use sotto_core::{Misuse, RecordChange, Result, Sink};
-    use sotto_math::matrix::PanelLayout;
-    use sotto_math::matrix::layout::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS};
+    use sotto_math::matrix::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS, PanelLayout};
 
     /// Bytes of a gap that is read and written again rather than starting another call after it: a
     /// call takes about as long.

@@ -4,7 +4,7 @@ use super::records::Records;
 use crate::pieces::PartSection;
 use rayon::prelude::*;
 use sotto_core::RecordSource;
-use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::PANEL_ROWS;
 use sotto_math::matrix::{PanelLayout, QueryPlanes};
 
 /// Queries in one pass. More would not be faster: eight saturate the multipliers rather than the

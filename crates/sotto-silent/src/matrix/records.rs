@@ -4,7 +4,7 @@ use crate::pieces::PartSection;
 use rayon::prelude::*;
 use sotto_core::{Misuse, RecordSource, Result};
 use sotto_math::matrix::PanelLayout;
-use sotto_math::matrix::layout::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS};
+use sotto_math::matrix::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS};
 
 /// Columns that one thread reads, panel after panel: a run of them is contiguous in a panel, and a
 /// single one would take one byte of every four.

@@ -4,8 +4,7 @@
 use super::SectionOffset;
 use rayon::prelude::*;
 use sotto_core::{ExpectOrDefault, Misuse, RecordSource, Result, Section, Sink};
-use sotto_math::matrix::PanelLayout;
-use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::{PANEL_ROWS, PanelLayout};
 use std::ops::Range;
 
 /// Bytes of records that are in memory at once. Each thread adds a piece of one panel.

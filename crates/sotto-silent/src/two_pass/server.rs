@@ -11,7 +11,7 @@ use crate::matrix::{
 use crate::pieces::PartSection;
 use rayon::prelude::*;
 use sotto_core::{PartIndex, RecordChange, RecordSource, Result, Section, Sink};
-use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::PANEL_ROWS;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_u32};
 use std::sync::atomic::{AtomicU64, Ordering};
 

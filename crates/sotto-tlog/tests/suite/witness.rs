@@ -1,6 +1,6 @@
 //! Cosignatures made by other tools, and logs that a witness refuses.
 
-use crate::logs::sample_log::SampleLog;
+use crate::logs::SampleLog;
 use sotto_tlog::witness::consistent;
 use sotto_tlog::{
     Checkpoint, Cosigner, DirectorySource, LogError, LogLayout, SignedNote, WitnessKey, generate,

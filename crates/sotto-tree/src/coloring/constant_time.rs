@@ -2,7 +2,7 @@
 //! select the data of the leaf's path. The reads and their order depend on the tree's shape alone.
 
 use super::path::sides;
-use super::states::{Branch, States};
+use super::path::{Branch, States};
 use super::{ColorSlot, Coloring};
 use crate::shape::PerfectTree;
 use sotto_core::{Misuse, Result};

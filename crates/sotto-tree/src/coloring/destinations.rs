@@ -5,8 +5,8 @@
 //! colors.
 
 use super::path::PathWalk;
+use super::path::State;
 use super::path::sides;
-use super::states::State;
 use super::{ColorSlot, Coloring};
 use sotto_core::{Misuse, Result};
 

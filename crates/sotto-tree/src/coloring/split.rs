@@ -31,7 +31,7 @@
 //! and do the same with the others. Full rotations are exactly balanced, so sizes are balanced where
 //! `k` divides `q`; elsewhere they differ by the contribution of the last children.
 
-use crate::coloring::states::{Child, StateCache, States, sorted};
+use super::path::{Child, StateCache, States, sorted};
 use crate::shape::below;
 
 /// Maximum number of lists of sizes that are tried before the rest is colored by rotation.

@@ -10,7 +10,7 @@
 use crate::sets::WeakParams;
 use serde::{Deserialize, Serialize};
 use sotto_catalog::Hex;
-use sotto_math::divide::divide;
+use sotto_math::modulus::divide;
 use sotto_oprf::p384::PublicKey;
 use std::collections::BTreeMap;
 use std::fmt;

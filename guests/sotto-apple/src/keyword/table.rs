@@ -3,7 +3,7 @@
 use super::cuckoo::{CuckooItems, CuckooOptions, KeywordRow, TableError, hashed, place_all};
 use super::{TABLES, bucket, buckets_of_secret};
 use crate::codec::Codec;
-use sotto_bfv::mulpir::keys::elements;
+use sotto_bfv::mulpir::elements;
 use sotto_bfv::mulpir::{Compression, EntryShape, ValueTable};
 use sotto_core::{Misuse, Result};
 use subtle::{Choice, ConditionallySelectable};

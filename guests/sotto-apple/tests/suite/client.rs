@@ -20,7 +20,7 @@ use sotto_apple::proto::{
 };
 use sotto_apple::service::{Service, UseCase};
 use sotto_apple::sets::{SETS, WeakParams};
-use sotto_bfv::mulpir::keys::elements;
+use sotto_bfv::mulpir::elements;
 use sotto_bfv::mulpir::{Compression, EntryShape, ValueTable};
 use sotto_lattice::bgv::SecretKey;
 

@@ -10,10 +10,10 @@ use sotto_apple::proto::{
 };
 use sotto_apple::sets::SETS;
 use sotto_bfv::mulpir::Compression;
-use sotto_bfv::mulpir::keys::elements;
-use sotto_lattice::bgv::bfv::galois::{GaloisKey, PackedSwitchKey, relinearize};
+use sotto_bfv::mulpir::elements;
 use sotto_lattice::bgv::bfv::product::BaseExtension;
-use sotto_lattice::bgv::mod_down::lower;
+use sotto_lattice::bgv::bfv::{GaloisKey, PackedSwitchKey, relinearize};
+use sotto_lattice::bgv::keyswitch::lower;
 use sotto_lattice::bgv::{Ciphertext, Level, Scratch, SlotRing};
 use sotto_math::bits::highest;
 use sotto_math::modulus::Modulus;

@@ -307,8 +307,7 @@ fn one_hash_function() {
     };
     let shape = EntryShape::new(count, 200, codec.kit().plaintext_bytes(), [3, 3], 1).unwrap();
     let table = ValueTable::encode(codec.kit(), &shape, fill).unwrap();
-    let elements =
-        sotto_bfv::mulpir::keys::elements(codec.kit().degree(), shape.outputs(), Compression::None);
+    let elements = sotto_bfv::mulpir::elements(codec.kit().degree(), shape.outputs(), Compression::None);
     let told = SentRequests {
         hash_functions: Some(1),
         batch: 1,

@@ -13,7 +13,7 @@ use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt};
 use sotto_lattice::rgsw::RgswCiphertext;
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_lattice::secret::SecretKey;
-use sotto_math::divide::divide;
+use sotto_math::modulus::divide;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
 use sotto_silent::message::{Keys, Query};

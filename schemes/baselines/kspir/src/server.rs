@@ -18,7 +18,7 @@ use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::cdks;
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::encrypt::MaskSource;
-use sotto_lattice::mod_down::lower;
+use sotto_lattice::keyswitch::lower;
 use sotto_lattice::rgsw::RgswCiphertext;
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_lattice::scratch::Scratch;

@@ -1,14 +1,13 @@
 //! The pass over the table, the last products, and the messages that result.
 
-use super::buffers::AnswerBuffers;
 use super::image::{Coefficients, PlaintextTable};
 use super::prepare::ExpandedQuery;
-use super::session::SwitchKeys;
+use super::{AnswerBuffers, SwitchKeys};
 use crate::message::Answer;
 use crate::params::Inner;
 use crate::rings::on_ring;
 use rayon::prelude::*;
-use sotto_lattice::bgv::mod_down::lower;
+use sotto_lattice::bgv::keyswitch::lower;
 use sotto_lattice::bgv::pass::pass_in;
 use sotto_lattice::bgv::table_product::{RowBuffers, STREAMED_COLS};
 use sotto_lattice::bgv::tensor::tensor;

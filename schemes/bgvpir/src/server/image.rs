@@ -7,7 +7,7 @@
 //! **Coefficients.** The same polynomials as [`CoefficientFormat`], column after column, each from
 //! row 0 to the last.
 
-use super::buffers::AnswerBuffers;
+use super::AnswerBuffers;
 use crate::cost;
 use crate::folding_tree::Side;
 use crate::literal::RowFormat;

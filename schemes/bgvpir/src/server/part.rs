@@ -4,10 +4,9 @@
 //!
 //! Every part rotates and unfolds for itself.
 
-use super::Server;
 use super::answer::{self, layers_of};
 use super::image::{PlaintextTable, columns, offset, shape};
-use super::session::{Session, with_keys};
+use super::{Server, Session, with_keys};
 use crate::BgvPir;
 use crate::literal::RowFormat;
 use crate::message::{Answer, Keys, Query};

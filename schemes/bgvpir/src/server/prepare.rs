@@ -1,17 +1,16 @@
 //! From a query to u and v.
 
-use super::buffers::AnswerBuffers;
 use super::image::PlaintextTable;
-use super::session::SwitchKeys;
+use super::{AnswerBuffers, SwitchKeys};
 use crate::client::QUERY_MASKS;
 use crate::folding_tree::{Side, depth};
+use crate::layout::Rotations;
 use crate::literal::ParamsLiteral;
 use crate::message::Query;
 use crate::params::Inner;
-use crate::rotations::Rotations;
 use rayon::prelude::*;
 use sotto_core::{ExpectOrDefault, PeerMisbehaved, Result};
-use sotto_lattice::bgv::mod_down::lower;
+use sotto_lattice::bgv::keyswitch::lower;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Ciphertext, Level, RnsRing, RotationKey, Scratch, SlotRing};
 use sotto_math::tiles::Selectors;

@@ -7,4 +7,3 @@
 )]
 
 mod choices;
-mod refusals;

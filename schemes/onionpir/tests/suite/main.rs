@@ -2,4 +2,3 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 
 mod choices;
-mod refusals;

@@ -15,7 +15,7 @@
 
 use super::literal::{EQUATIONS, ParamsLiteral};
 use sotto_core::{CryptoRng, PeerMisbehaved, Result};
-use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::PANEL_ROWS;
 use sotto_math::matrix::{PanelLayout, dot_rows_many};
 use sotto_pages::HugeWords;
 use sotto_silent::lwe::hint::{self, PanelHint, STRIP, STRIP_COLUMNS};

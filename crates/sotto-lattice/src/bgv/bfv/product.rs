@@ -15,10 +15,10 @@
 //! transform, one more than a ciphertext has: so a number below every prime of a ciphertext is
 //! below each of them, and every sum here is of reduced numbers.
 
-use super::super::ciphertext::Ciphertext;
 use super::super::pow2::Pow2;
 use super::super::ring::SlotRing;
 use super::super::rns::RnsRing;
+use crate::bgv::encrypt::Ciphertext;
 use crate::buffer_pool::AlignedWords;
 use crate::scratch::sum_of_products;
 use sotto_math::modulus::Modulus;

@@ -1,10 +1,9 @@
 //! Tests on tables of this project: what is encrypted decrypts again. Tests of compatibility with
 //! other implementations, bit for bit, are where their messages are decoded.
 
-use super::encrypt::{decrypt, encrypt};
-use super::galois::{GaloisKey, PackedSwitchKey, generate_square, relinearize, split};
 use super::product::BaseExtension;
-use crate::bgv::mod_down::lower;
+use super::{GaloisKey, PackedSwitchKey, decrypt, encrypt, generate_square, relinearize, split};
+use crate::bgv::keyswitch::lower;
 use crate::bgv::{Ciphertext, Pow2, RnsRing, Scratch, SecretKey, SlotRing};
 use crate::fixture::{SEED, rng, with_errors};
 use sotto_math::modulus::Modulus;

@@ -1,5 +1,4 @@
-use super::field::{mul, trace};
-use super::*;
+use super::{mul, trace, *};
 use sotto_math::rader::ORDER;
 
 fn ring() -> M8191 {
@@ -133,4 +132,48 @@ fn the_standard_rings_have_primes_that_serve_both_transforms() {
     let [a, b] = [M8191::PRIMES[0], 1125894253608961].map(|q| Modulus::new(q).unwrap());
     assert!(M8191::new(&[a, a]).is_none());
     assert!(M8191::new(&[a, b]).is_none());
+}
+
+/// The product by its definition: the product of polynomials, then the remainder.
+fn product(a: u16, b: u16) -> u16 {
+    let mut product = (0..BITS).filter(|i| b >> i & 1 == 1).fold(0u32, |sum, i| sum ^ u32::from(a) << i);
+    for i in (BITS..2 * BITS).rev() {
+        if product >> i & 1 == 1 {
+            product ^= u32::from(MODULUS) << (i - BITS);
+        }
+    }
+    product as u16
+}
+
+#[test]
+fn products_are_those_of_polynomials() {
+    for a in (0..1 << BITS).step_by(7) {
+        for b in (0..1 << BITS).step_by(61).chain([1, 2, 8191]) {
+            assert_eq!(mul(a, b), product(a, b), "{a} times {b}");
+        }
+    }
+}
+
+#[test]
+fn x_generates_the_units() {
+    let (mut power, mut order) = (2, 1);
+    while power != 1 {
+        (power, order) = (mul(power, 2), order + 1);
+    }
+    assert_eq!(order, 8191);
+}
+
+#[test]
+fn the_conjugates_are_a_basis_and_its_dual() {
+    let basis = conjugates(self_dual());
+    for (i, a) in basis.iter().enumerate() {
+        for (j, b) in basis.iter().enumerate() {
+            assert_eq!(trace(mul(*a, *b)), u16::from(i == j));
+        }
+    }
+    // Coordinates are traces.
+    for a in (0..1 << BITS).step_by(13) {
+        let sum = basis.iter().fold(0, |sum, b| sum ^ (b * trace(mul(a, *b))));
+        assert_eq!(sum, a);
+    }
 }

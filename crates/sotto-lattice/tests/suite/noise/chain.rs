@@ -9,7 +9,7 @@ use rand_core::Rng;
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::expand::{Expansion, SelectorCounts};
-use sotto_lattice::mod_down::lower;
+use sotto_lattice::keyswitch::lower;
 use sotto_lattice::noise::steps;
 use sotto_lattice::rgsw::RgswCiphertext;
 use sotto_lattice::ring::ModulusLevel;

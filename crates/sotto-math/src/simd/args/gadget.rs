@@ -1,6 +1,6 @@
 //! Gadgets, and the constants with which kernels decompose numbers.
 
-use super::modulus_pair::ModulusPair;
+use super::ModulusPair;
 use crate::modulus::Modulus;
 
 /// A gadget: a base, a number of digits, and a number of dropped low bits.

@@ -1,11 +1,10 @@
 //! AES by its instructions (AES-NI).
 
 use super::registers::{Xmm, Ymm, load};
-use crate::simd::args::aes::Aes;
-use crate::simd::args::{Needle, PART};
-use crate::simd::generic::Register;
+use crate::simd::Blocks;
+use crate::simd::args::{Aes, Needle, PART};
+use crate::simd::generic::{self, Register};
 use crate::simd::scalar::Pairs;
-use crate::simd::{Blocks, generic};
 use core::arch::x86_64::*;
 use zeroize::Zeroizing;
 

@@ -2,8 +2,7 @@
 
 use super::registers::{Zmm, load, store};
 use crate::simd::Blocks;
-use crate::simd::args::Needle;
-use crate::simd::args::aes::Aes;
+use crate::simd::args::{Aes, Needle};
 use crate::simd::avx2::aes as single;
 use crate::simd::generic::Register;
 use crate::simd::generic::aes::{encrypt, hash, load_all, paths, store_all};

@@ -24,9 +24,8 @@ mod words;
 
 use super::products::{Factors, every};
 use super::registers::{load, store};
-use crate::simd::args::accumulator::AccumulatorMut;
-use crate::simd::args::modulus_pair::{ModulusPair, ResidueLift};
 use crate::simd::args::ntt::{Factor, LaneFactors, Reduction, SquareFactors, Tables};
+use crate::simd::args::{AccumulatorMut, ModulusPair, ResidueLift};
 use crate::simd::scalar;
 use core::arch::x86_64::*;
 use forward::Forward;

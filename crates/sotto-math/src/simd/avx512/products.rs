@@ -1,7 +1,7 @@
 //! Slot-wise products, eight slots at a time.
 
 use super::registers::{load, store};
-use crate::simd::args::accumulator::Cell;
+use crate::simd::args::Cell;
 use crate::simd::args::ntt::{Factor, Tables};
 use core::arch::x86_64::*;
 

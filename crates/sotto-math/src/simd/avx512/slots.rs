@@ -2,8 +2,7 @@
 
 use super::products::{Constants, Product, below, every, times};
 use super::registers::{load, store};
-use crate::simd::args::automorphism::Automorphism;
-use crate::simd::args::ntt::Tables;
+use crate::simd::args::ntt::{Automorphism, Tables};
 use core::arch::x86_64::*;
 
 type Row = [u64; 8];

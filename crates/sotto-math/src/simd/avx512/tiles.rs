@@ -18,9 +18,7 @@
 mod sums;
 
 use super::registers::{load, store};
-use crate::simd::args::tiles::layout::{TileLayout, TileRun};
-use crate::simd::args::tiles::words::{WordForm, WordFormat};
-use crate::simd::args::tiles::{Block, CacheLine};
+use crate::simd::args::tiles::{Block, CacheLine, TileLayout, TileRun, WordForm, WordFormat};
 use crate::simd::generic::{prefetch, prefetch_second};
 use crate::simd::scalar;
 use crate::simd::shapes::TilesShape;

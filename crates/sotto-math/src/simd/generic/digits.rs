@@ -1,8 +1,8 @@
 //! Conversions between two moduli, four numbers per register.
 
 use super::doubles::{Constants, Doubles};
+use crate::simd::args::ModulusPair;
 use crate::simd::args::gadget::GadgetDigits;
-use crate::simd::args::modulus_pair::ModulusPair;
 use crate::simd::scalar;
 
 /// Centers numbers below 2^60, so that a signed comparison suffices.

@@ -1,7 +1,7 @@
 //! AES with one block per register, eight in flight.
 
 use super::aes::{Blocks, encrypt, hash, load_all, paths, store_all};
-use crate::simd::args::aes::Aes;
+use crate::simd::args::Aes;
 use crate::simd::scalar::Pairs;
 
 /// Blocks in flight: a round takes two to four cycles, and two can begin in each.

@@ -8,10 +8,8 @@ mod residues;
 
 use super::doubles::FusedMultiplyAdd;
 use super::{Register, prefetch};
-use crate::simd::args::tiles::layout::{TileLayout, TileRun};
 use crate::simd::args::tiles::packing::WordPacking;
-use crate::simd::args::tiles::words::{TwoResidues, WordForm, WordFormat};
-use crate::simd::args::tiles::{Block, CacheLine};
+use crate::simd::args::tiles::{Block, CacheLine, TileLayout, TileRun, TwoResidues, WordForm, WordFormat};
 use crate::simd::scalar;
 
 type Slots = [u64; 8];

@@ -1,12 +1,11 @@
 //! AES by its instructions (ARM's cryptographic extension).
 
-use super::lanes::bits;
+use super::compare::bits;
 use super::registers::Register16;
-use crate::simd::args::aes::Aes;
-use crate::simd::args::{Needle, PART};
-use crate::simd::generic::Register;
+use crate::simd::Blocks;
+use crate::simd::args::{Aes, Needle, PART};
+use crate::simd::generic::{self, Register};
 use crate::simd::scalar::Pairs;
-use crate::simd::{Blocks, generic};
 use core::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
 use zeroize::Zeroizing;

@@ -1,8 +1,7 @@
 //! AES by the crate `aes`: its own instructions where a processor has them, otherwise bit-sliced.
 
 use crate::simd::Blocks;
-use crate::simd::args::aes::Aes;
-use crate::simd::args::{Needle, PART};
+use crate::simd::args::{Aes, Needle, PART};
 use ::aes::cipher::BlockCipherEncrypt;
 use ::aes::cipher::array::Array;
 use zeroize::{Zeroize, Zeroizing};

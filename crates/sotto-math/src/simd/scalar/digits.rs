@@ -1,8 +1,8 @@
 //! Digits, and conversions between two moduli, in 128-bit integers.
 
 use crate::modulus::Modulus;
+use crate::simd::args::ModulusPair;
 use crate::simd::args::gadget::{Gadget, GadgetDigits, PairDigits};
-use crate::simd::args::modulus_pair::ModulusPair;
 
 pub(in crate::simd) fn decompose(d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
     decompose_from(0, d, x, out);

@@ -1,7 +1,7 @@
 //! The transform, one butterfly at a time, values always reduced.
 
 use crate::modulus::Modulus;
-use crate::simd::args::accumulator::Cell;
+use crate::simd::args::Cell;
 use crate::simd::args::ntt::{Factor, Tables, transpose};
 
 pub(in crate::simd) fn forward(t: &Tables, x: &mut [u64]) {

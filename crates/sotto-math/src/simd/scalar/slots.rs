@@ -1,6 +1,6 @@
 //! Arithmetic between slots, one slot at a time.
 
-use crate::simd::args::automorphism::Automorphism;
+use crate::simd::args::ntt::Automorphism;
 
 use crate::simd::args::ntt::Tables;
 

@@ -2,9 +2,9 @@
 
 use crate::simd::args::tiles::{Block, CacheLine};
 
-use crate::simd::args::tiles::layout::TileLayout;
+use crate::simd::args::tiles::TileLayout;
 
-use crate::simd::args::tiles::words::{OneResidue, TwoResidues, WordForm, WordFormat};
+use crate::simd::args::tiles::{OneResidue, TwoResidues, WordForm, WordFormat};
 
 type Slots = [u64; 8];
 

@@ -4,8 +4,7 @@
 use super::{BLOCK, DenseLwe};
 use rayon::prelude::*;
 use sotto_core::{Result, Section, Sink};
-use sotto_math::matrix::layout::PANEL_ROWS;
-use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_u32};
+use sotto_math::matrix::{PANEL_ROWS, PanelLayout, QueryPlanes, scan_u32};
 use sotto_prg::PublicSeed;
 use std::cell::Cell;
 use std::ops::Range;

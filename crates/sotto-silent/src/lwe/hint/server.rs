@@ -6,8 +6,8 @@ use crate::lwe::update::add_to_row;
 use crate::matrix::{ByteChange, SectionOffset};
 use rayon::prelude::*;
 use sotto_core::{Result, Section, Sink};
+use sotto_math::matrix::PANEL_ROWS;
 use sotto_math::matrix::PanelLayout;
-use sotto_math::matrix::layout::PANEL_ROWS;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,7 +1,7 @@
 //! Logs that are damaged, cut, mixed up, forked or growing: each is distinguished, and the file is
 //! named.
 
-use crate::logs::sample_log::SampleLog;
+use super::SampleLog;
 use sotto_tlog::{Checkpoint, LogError, LogKey, LogLayout, LogSigner, Tile, generate};
 use std::fs;
 

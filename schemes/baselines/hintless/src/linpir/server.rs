@@ -11,7 +11,7 @@
 use super::{CYCLE, EncryptedSecret, N, RINGS, key_masks, rule, secret_mask};
 use rayon::prelude::*;
 use sotto_core::Result;
-use sotto_lattice::bgv::mod_down::lower;
+use sotto_lattice::bgv::keyswitch::lower;
 use sotto_lattice::bgv::pass::pass;
 use sotto_lattice::bgv::rotation_chain::{ChainMasks, RotationChain};
 use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};

@@ -6,7 +6,7 @@ use super::{
     Row, Square, every_seven, lanes_seven, load_square, quarters, quarters_mut, store_quarters, three,
     transpose,
 };
-use crate::simd::args::accumulator::AccumulatorMut;
+use crate::simd::args::AccumulatorMut;
 use crate::simd::args::ntt::{SquareFactors, Tables};
 use core::arch::x86_64::*;
 

@@ -11,8 +11,8 @@
 
 use super::super::registers::{load, store};
 use super::{Row, quarters_mut, store_quarters};
-use crate::simd::args::modulus_pair::{ModulusPair, ResidueLift};
 use crate::simd::args::ntt::{Factor, ShortFactors, Tables};
+use crate::simd::args::{ModulusPair, ResidueLift};
 use core::arch::x86_64::*;
 
 /// Two squares, packed.

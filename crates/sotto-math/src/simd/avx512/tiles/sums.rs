@@ -1,7 +1,7 @@
 //! Sums of products that are reduced once, at the end of a run, in both forms of words.
 
 use crate::simd::args::tiles::packing::WordPacking;
-use crate::simd::args::tiles::words::{OneResidue, TwoResidues};
+use crate::simd::args::tiles::{OneResidue, TwoResidues};
 use crate::simd::avx512::products::below;
 use crate::simd::avx512::registers::load;
 use core::arch::x86_64::*;

@@ -10,10 +10,8 @@
 use super::super::doubles::{Constants, Doubles, Factors, FusedMultiplyAdd};
 use super::super::prefetch;
 use super::Slots;
-use crate::simd::args::tiles::layout::{TileLayout, TileRun};
 use crate::simd::args::tiles::packing::WordPacking;
-use crate::simd::args::tiles::words::OneResidue;
-use crate::simd::args::tiles::{Block, CacheLine};
+use crate::simd::args::tiles::{Block, CacheLine, OneResidue, TileLayout, TileRun};
 
 /// log2 of the value of the last bit of a double from 2^101 on.
 const UNIT: u32 = 49;
