@@ -19,6 +19,7 @@ use crate::verbs::get::Get;
 use crate::verbs::inspect::Inspect;
 use crate::verbs::log::Log;
 use crate::verbs::merkle::Merkle;
+use crate::verbs::pages::{Completions, Man};
 use crate::verbs::plan::Plan;
 use crate::verbs::ray::Ray;
 use crate::verbs::rotate::RotateKey;
@@ -117,6 +118,10 @@ enum Verb {
     Bench(Bench),
     /// Serve a real table and look addresses up in it privately, end to end
     Demo(Demo),
+    /// Print the script by which a shell completes this command's arguments
+    Completions(Completions),
+    /// Write the pages of the manual
+    Man(Man),
     /// Print what each exit code means
     #[command(long_about = EXIT_CODES)]
     ExitCodes,
@@ -185,6 +190,8 @@ impl Verb {
             Verb::SelfTest(verb) => verb.run(screen),
             Verb::Bench(verb) => verb.run(screen),
             Verb::Demo(verb) => verb.run(screen),
+            Verb::Completions(verb) => Ok(verb.run(command())),
+            Verb::Man(verb) => verb.run(command()),
             Verb::ExitCodes => screen.say(EXIT_CODES).map(|()| Report::default()),
         }
     }
@@ -217,6 +224,42 @@ mod tests {
         }
         assert_eq!(headed("get", "user_token").as_deref(), Some("Apple's lookups"));
         assert_eq!(headed("get", "witness_age").as_deref(), Some("Trust"));
+    }
+
+    /// The names of all verbs, those of a verb below another as in `log-show`.
+    fn verb_names(command: &clap::Command, prefix: &str) -> Vec<String> {
+        let below = |verb: &clap::Command| {
+            let name = format!("{prefix}{}", verb.get_name());
+            let more = verb_names(verb, &format!("{name}-"));
+            std::iter::once(name).chain(more).collect::<Vec<_>>()
+        };
+        command.get_subcommands().flat_map(below).collect()
+    }
+
+    #[test]
+    fn the_manual_has_a_page_of_every_verb() {
+        let dir = tempfile::tempdir().unwrap();
+        let parsed = Cli::try_parse_from(["sotto", "man", "--out", dir.path().to_str().unwrap()]).unwrap();
+        parsed.verb.run(Screen::new(true)).unwrap();
+        let verbs = verb_names(&command(), "");
+        assert!(verbs.iter().any(|name| name == "log-show"), "{verbs:?}");
+        for name in verbs {
+            let page = std::fs::read_to_string(dir.path().join(format!("sotto-{name}.1"))).unwrap();
+            assert!(page.contains(".SH SYNOPSIS"), "{name}");
+        }
+        assert!(dir.path().join("sotto.1").is_file());
+    }
+
+    #[test]
+    fn a_script_for_each_shell_completes_every_verb() {
+        for shell in <clap_complete::Shell as clap::ValueEnum>::value_variants() {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut command(), "sotto", &mut script);
+            let script = String::from_utf8(script).unwrap();
+            for verb in command().get_subcommands() {
+                assert!(script.contains(verb.get_name()), "{shell}: {}", verb.get_name());
+            }
+        }
     }
 
     #[test]

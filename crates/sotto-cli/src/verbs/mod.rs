@@ -18,6 +18,7 @@
 //! | [`schemes`] | the schemes of this build |
 //! | [`log`] | the log of a publisher's catalogs, and witnesses |
 //! | [`merkle`] | proofs from transparency logs |
+//! | [`pages`] | pages of the manual, and scripts of shells |
 
 pub(crate) mod audit;
 pub(crate) mod backup;
@@ -28,6 +29,7 @@ pub(crate) mod get;
 pub(crate) mod inspect;
 pub(crate) mod log;
 pub(crate) mod merkle;
+pub(crate) mod pages;
 pub(crate) mod plan;
 pub(crate) mod ray;
 pub(crate) mod rotate;

@@ -3,12 +3,16 @@
 use crate::harness::{Folder, Outcome, Served, images, sotto};
 use std::process::Stdio;
 
+/// Stands for the command, as far as packing asks it.
+const PROGRAM: &str = "#!/bin/sh\n\
+    case $1 in man) mkdir -p $3 && echo page > $3/sotto.1;; completions) echo \"script of $2\";; esac\n";
+
 /// Needs GNU's tar, as the script says.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_release_has_the_same_bytes_however_often_it_is_packed() {
     let folder = Folder::new();
-    let program = folder.write("program", "what was built");
+    let program = folder.write("program", PROGRAM);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.ci/release");
     let packed = |out: &str| {
         let out = folder.text(out);
@@ -16,15 +20,17 @@ fn a_release_has_the_same_bytes_however_often_it_is_packed() {
         let done =
             pack.args(["pack", &program, &out]).env("SOURCE_DATE_EPOCH", "1767225600").output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        let said = String::from_utf8(done.stdout).unwrap();
-        let (sum, name) = said.trim_end().split_once("  ").unwrap();
-        assert!(sum.len() == 64 && name.starts_with("sotto-") && name.ends_with(".tar.gz"), "{said}");
-        std::fs::read(std::path::Path::new(&out).join(name)).unwrap()
+        String::from_utf8(done.stdout).unwrap()
     };
     let first = packed("one");
+    for (line, end) in first.lines().zip([".tar.gz", ".deb"]) {
+        let (sum, name) = line.split_once("  ").unwrap();
+        assert!(sum.len() == 64 && name.starts_with("sotto") && name.ends_with(end), "{first}");
+        assert!(folder.at("one").join(name).is_file(), "{name}");
+    }
     // Another time, and other times of the files that go in.
     std::thread::sleep(std::time::Duration::from_millis(1100));
-    folder.write("program", "what was built");
+    folder.write("program", PROGRAM);
     assert!(!first.is_empty() && packed("two") == first);
 }
 
