@@ -47,7 +47,7 @@ unit: toolchain ## all tests: floors, the conformance suite, a quarter of a seco
 	$(CARGO) $(UNIT) --tests
 	$(CARGO) $(UNIT) --doc
 
-ray-small: toolchain ## a table in parts on Ray, in the small form: the guide's commands, two deaths, two epochs; skipped without PyPI
+ray-small: toolchain ## the Python package's types and tests, and a table in parts on Ray: the guide's commands, two deaths, two epochs; skipped without PyPI
 	$(CARGO) $(UNIT) --quiet --test module
 	@bindings/ray/check small || { [ $$? = 3 ] && echo "the tests on Ray were not run"; }
 

@@ -71,7 +71,7 @@ def main(scheme: str, rows: int, keys_count: int) -> None:
             share = together / (one * keys_count)
             print(
                 f"server: {together * 1e3:.0f} ms for the round; {one * 1e3:.1f} ms for one key, "
-                f"{one * wanted:.0f} s for {keys_count}: the round takes 1/{1 / share:.0f}"
+                f"{one * keys_count:.0f} s for {keys_count}: the round takes 1/{1 / share:.0f}"
             )
 
 

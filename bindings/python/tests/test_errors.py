@@ -119,7 +119,7 @@ def test_the_server_is_gone(tmp_path: Path) -> None:
     assert isinstance(raised.value, sotto.NetworkError) and raised.value.fix
     with pytest.raises(sotto.NetworkError):
         sotto.connect(server.url, "gone", max_wait=0.5)
-    with pytest.raises(sotto.MisuseError, match="ended"):
+    with pytest.raises(sotto.MisuseError, match="the server has stopped"):
         server.reload()
 
 

@@ -111,7 +111,7 @@ def test_columns(world: World) -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"who": KEYS, "mails": range(6), "x": [0.5] * 6})
     table = world.open("mails")
-    with pytest.raises(sotto.MisuseError, match="there is no column 'whom'"):
+    with pytest.raises(sotto.MisuseError, match="no column 'whom'"):
         sotto.join(frame, table, on="whom", into="y")
     with pytest.raises(sotto.MisuseError, match="already"):
         sotto.join(frame, table, on="who")

@@ -29,7 +29,7 @@ class Ingress:
     def __init__(self, folder: Path) -> None:
         self.front = sotto.Front(front_of(folder))
         self.parts = [sotto.Part(path, threads=1) for path in parts_of(folder)]
-        self.sessions: dict[bytes, list[sotto.Session]] = {bytes(16): []}
+        self.sessions: dict[bytes, list[sotto.Session | None]] = {bytes(16): [None] * (1 + PARTS)}
 
     def __call__(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Any:
         try:
@@ -61,7 +61,7 @@ class Ingress:
             return session
         assert (method, path) == ("POST", f"{table}/ask"), (method, path)
         session, queries = self.front.queries(body)
-        first, *others = self.sessions[session] or [None] * (1 + PARTS)
+        first, *others = self.sessions[session]
         partials = [part.answer_many([(mine, query) for query in queries]) for part, mine in zip(self.parts, others)]
         answers = []
         for query, made in zip(queries, zip(*partials)):
