@@ -226,13 +226,18 @@ impl QueryPlanes {
         self.planes
     }
 
+    /// All words, in the order above.
+    pub fn words(&self) -> &[u32] {
+        &self.dwords
+    }
+
     /// The planes of groups `first..first + count`.
     pub(crate) fn groups(&self, first: usize, count: usize) -> &[u32] {
         &self.dwords[first * self.planes..(first + count) * self.planes]
     }
 
-    /// Number of groups of columns that the query spans.
-    pub(crate) fn group_count(&self) -> usize {
+    /// Number of groups of four columns that the query spans.
+    pub fn group_count(&self) -> usize {
         self.dwords.len() / self.planes
     }
 }
