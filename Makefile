@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray ray-small native ohttp package oldest-rust bench bench-regression release fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors ledger site web page proxies simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect gpu gpu-carry python ray ray-small native ohttp package oldest-rust bench bench-regression release fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors ledger site web page proxies simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,6 +113,19 @@ constant-time: toolchain ## the client under Valgrind: what branches on a secret
 
 dudect: toolchain ## the same by the clock, with this machine's kernels; advisory; make dudect SECONDS=240 ARGS="simplepir"
 	$(CARGO) run --locked --profile constant-time -p constant-time -- --clock $(or $(SECONDS),240) $(ARGS)
+
+# Not a stage of `test`: it builds wgpu and its shader compiler, which takes minutes.
+GPU := --locked -p sotto-gpu --features wgpu
+gpu: toolchain ## the pass on graphics cards, on each that is found and on a driver of software, compared with the processor's
+	@ls /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json > /dev/null 2>&1 || [ "$$(uname)" != Linux ] || [ -n "$$VK_DRIVER_FILES" ] || { echo "no Vulkan driver is found: apt-get install mesa-vulkan-drivers"; exit 2; }
+	$(CARGO) clippy $(GPU) --all-targets -- -D warnings
+	$(CARGO) test $(GPU)
+
+gpu-carry: toolchain ## what lab/gpu/check.sh runs on a machine with a card, in target/gpu
+	$(CARGO) build $(GPU) --example measure --test suite
+	mkdir -p $(TARGET_DIR)/gpu
+	cp $(TARGET_DIR)/debug/examples/measure $(TARGET_DIR)/gpu/measure
+	cp "$$($(CARGO) test $(GPU) --test suite --no-run 2>&1 | sed -n 's/.*suite.*(\(.*\))$$/\1/p')" $(TARGET_DIR)/gpu/suite
 
 # Not a stage of `test`: it builds a release of every scheme, which takes minutes.
 python: toolchain ## the Python package: a wheel, its tests and its types, in a fresh environment

@@ -14,6 +14,7 @@ const TABLE: &[LawLine] = &[
     ("0", "folders", &["sotto-private-folder"]),
     ("0", "randomness", &["sotto-prg"]),
     ("0", "arithmetic", &["sotto-math"]),
+    ("0", "cards", &["sotto-gpu"]),
     ("1", "encryption", &["sotto-lattice"]),
     ("1", "the hypercube", &["sotto-cube"]),
     ("1", "slots", &["sotto-bfv"]),
@@ -46,8 +47,12 @@ const OFF_THE_FLOORS: &[&str] =
     &["sotto-testkit", "sotto-fuzz", "floors", "constant-time", "first-lookup", "vectors", "bindgen"];
 
 /// Crates that may opt out of the ban on unsafe code, and the only module of theirs that may do so.
-const UNSAFE: &[(&str, &str)] =
-    &[("sotto-math", "src/simd"), ("sotto-db", "src/image/map.rs"), ("sotto-native", "src/abi")];
+const UNSAFE: &[(&str, &str)] = &[
+    ("sotto-math", "src/simd"),
+    ("sotto-gpu", "src/cooperative.rs"),
+    ("sotto-db", "src/image/map.rs"),
+    ("sotto-native", "src/abi"),
+];
 
 /// The crate that lists every scheme. The conformance suite, the server, the command, benches and
 /// fuzz targets read its list.
