@@ -1,4 +1,4 @@
-//! InsPIRe^(2) from outside: noise, refusals, shapes, what a change touches, known answers.
+//! InsPIRe^(2) from outside: noise, refusals, shapes, what a change touches.
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -37,15 +37,6 @@ fn literal(
 ) -> ParamsLiteral {
     let (set, seed) = (SET.into(), PUBLIC_SEED);
     ParamsLiteral { set, record_bytes, records, blocks, query_bits, key_bits, inner_bits, answer_bits, seed }
-}
-
-/// These bytes are the format, and may never change under the id `inspire-two/1`.
-#[test]
-fn known_answers() {
-    sotto_testkit::vectors::known_answers(
-        &sotto_inspire_two::ENTRY,
-        include_str!("../../vectors/inspire-two-1.json"),
-    );
 }
 
 /// Records of even and odd sizes, a grid that is not full, one and several packed ciphertexts of bodies.

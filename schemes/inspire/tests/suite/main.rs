@@ -1,4 +1,4 @@
-//! InsPIRe from outside: noise, refusals, updates, known answers.
+//! InsPIRe from outside: noise, refusals, updates.
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -43,15 +43,6 @@ fn literal(
         answer_bits,
         seed,
     }
-}
-
-/// These bytes are the format, and may never change under the id `inspire/1`.
-#[test]
-fn known_answers() {
-    sotto_testkit::vectors::known_answers(
-        &sotto_inspire::ENTRY,
-        include_str!("../../vectors/inspire-1.json"),
-    );
 }
 
 #[test]

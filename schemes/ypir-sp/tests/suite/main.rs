@@ -1,4 +1,4 @@
-//! YPIR+SP from outside: noise, refusals, what a change touches, known answers.
+//! YPIR+SP from outside: noise, refusals, what a change touches.
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -31,15 +31,6 @@ fn literal(
 ) -> ParamsLiteral {
     let (set, seed) = (SET.into(), PUBLIC_SEED);
     ParamsLiteral { set, record_bytes, records, query_bits, key_bits, answer_bits, seed }
-}
-
-/// These bytes are the format, and may never change under the id `ypir-sp/1`.
-#[test]
-fn known_answers() {
-    sotto_testkit::vectors::known_answers(
-        &sotto_ypir_sp::ENTRY,
-        include_str!("../../vectors/ypir-sp-1.json"),
-    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! YPIR from outside: noise, refusals, shapes, known answers.
+//! YPIR from outside: noise, refusals, shapes.
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -35,12 +35,6 @@ fn literal([record_bytes, records, blocks]: [u64; 3], bits: [u8; 5]) -> ParamsLi
         answer_bits: [mask, body],
         seeds: PUBLIC_SEEDS,
     }
-}
-
-/// These bytes are the format, and may never change under the id `ypir/1`.
-#[test]
-fn known_answers() {
-    sotto_testkit::vectors::known_answers(&sotto_ypir::ENTRY, include_str!("../../vectors/ypir-1.json"));
 }
 
 #[test]

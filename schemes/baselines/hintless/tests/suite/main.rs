@@ -1,4 +1,4 @@
-//! HintlessPIR from outside: noise, refusals, known answers.
+//! HintlessPIR from outside: noise, refusals.
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -23,15 +23,6 @@ type Table = InProcessServer<MatrixScheme<Hintless>>;
 
 fn literal(record_bytes: u64, records: u64, block_rows: u64) -> ParamsLiteral {
     ParamsLiteral { set: HINTLESS.name.into(), record_bytes, records, block_rows, seed: PUBLIC_SEED }
-}
-
-/// These bytes are the format, and may never change under the id `hintless/1`.
-#[test]
-fn known_answers() {
-    sotto_testkit::vectors::known_answers(
-        &sotto_hintless::ENTRY,
-        include_str!("../../vectors/hintless-1.json"),
-    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! KsPIR from outside: noise, shapes, refusals, known answers.
+//! KsPIR from outside: noise, shapes, refusals.
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -32,12 +32,6 @@ fn literal(records: u64, [pages, columns, blocks, babies]: [u32; 4]) -> ParamsLi
 fn table(literal: ParamsLiteral) -> Table {
     let count = literal.records as usize * literal.grid().record_bytes();
     Table::checked(literal, bytes(count))
-}
-
-/// These bytes are the format, and may never change under the id `kspir/1`.
-#[test]
-fn known_answers() {
-    sotto_testkit::vectors::known_answers(&sotto_kspir::ENTRY, include_str!("../../vectors/kspir-1.json"));
 }
 
 /// Every shape of a grid: a page or two, blocks or none, giant steps or none, and records that are not there.
