@@ -426,7 +426,8 @@ fn a_go_module_cache_needs_no_options_and_says_all_that_is_missing() {
     let seen = verify(&cache, &public, &["--entries", "--json"]).json();
     assert_eq!((&seen["origin"], &seen["layout"]), (&GO_ORIGIN.into(), &"sumdb".into()));
     assert_eq!((&seen["tiles"], &seen["entries_checked"]), (&4.into(), &true.into()));
-    let planned = sotto(&["merkle", "plan", &cache, "--log-key", &public, "--json"]).json();
+    let plan = ["merkle", "plan", &cache, "--log-key", &public, "--scheme", "simplepir", "--json"];
+    let planned = sotto(&plan).json();
     assert_eq!(planned["leaves"], 700);
 
     let list = folder.text("missing.txt");
