@@ -16,7 +16,7 @@ const PARTS: u32 = 3;
 /// A table with enough rows for three parts.
 fn table(entry: &SchemeEntry) -> Memory {
     match entry.id.to_string().starts_with("ypir") {
-        true => Memory::numbered(40, 20_000),
+        true => Memory::numbered(40, 12_000),
         false => Memory::numbered(4096, 1024),
     }
 }
