@@ -83,15 +83,15 @@ impl Parts {
 /// sets, and one in buckets, are checked too.
 pub fn make_the_table(subject: &Subject) {
     let (entry, few) = (entry(subject), packs(subject));
-    let cases = [TALL, LARGE, HUGE, MIDDLE, WIDE];
     let mut cut = false;
-    for (i, case) in cases.into_iter().take(if few { 2 } else { cases.len() }).enumerate() {
+    for case in [TALL, LARGE, HUGE, MIDDLE, WIDE] {
+        // One table is enough where a table takes a second; those of named sets follow.
+        if few && cut {
+            break;
+        }
         let table = subject.table(case);
-        let numbers = match i {
-            _ if !few => numbers(&table, &entry, &PARTS, MAX),
-            0 => numbers(&table, &entry, &[1], 3),
-            _ => numbers(&table, &entry, &[], 4),
-        };
+        let (tried, max) = if few { (&[1][..], 3) } else { (&PARTS[..], MAX) };
+        let numbers = numbers(&table, &entry, tried, max);
         hold_the_table(&entry, &table, &numbers);
         make_the_answer(&entry, &table, &numbers, if few { 2 } else { 5 });
         if !cut && numbers.iter().any(|parts| *parts > 1) {
