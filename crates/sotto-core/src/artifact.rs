@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Artifact {
-    /// The digest of the table that a client of a hint scheme downloads once per epoch.
+    /// The digest of the table that a client of a hint scheme downloads once per epoch; of a
+    /// downloadable table, its records.
     Hint,
     /// The delta from the previous epoch's [`Artifact::Hint`] to this one's.
     HintDelta,

@@ -58,7 +58,7 @@ pub struct SchemeEntry {
     pub metadata: SchemeMetadata,
     /// Number of servers.
     pub servers: usize,
-    /// Number of servers that a query goes to: the first ones.
+    /// Number of servers that a query goes to: the first ones. None if tables are downloadable.
     pub query_servers: usize,
     /// The parameter sets that can be chosen by name.
     pub sets: fn() -> Vec<NamedSet>,
@@ -107,6 +107,12 @@ impl SchemeEntry {
         format!("{servers}{}", if is_verified { ", whose answers are verified" } else { "" })
     }
 
+    /// Whether tables are downloadable: a client downloads the table once, and a lookup sends
+    /// nothing.
+    pub const fn is_downloadable(&self) -> bool {
+        self.query_servers == 0
+    }
+
     /// Makes the entry of a scheme with every capability of its [`Scheme::CAPS`].
     ///
     /// # Panics
@@ -118,6 +124,8 @@ impl SchemeEntry {
         let queried = <S::Fan<()> as PerServer<()>>::SERVERS;
         let servers = match caps.hint_server {
             Some(entry) if entry.role >= queried => entry.role + 1,
+            // Whoever sends no queries downloads the table from a server.
+            _ if queried == 0 => 1,
             _ => queried,
         };
         SchemeEntry {

@@ -90,7 +90,7 @@ pub use names::{Assumption, Epoch, Hiding, ParamsDigest, Record, RecordIndex, Sc
 pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, TableShape, report_details};
 #[cfg(feature = "server")]
 pub use parts::{PartIndex, PartScheme};
-pub use per_server::{OneServer, PerServer, TwoServers};
+pub use per_server::{NoServers, OneServer, PerServer, TwoServers};
 pub use rand_core::CryptoRng;
 pub use scheme::{
     BatchScheme, Client, PatchArtifact, Prepare, Scheme, StreamScheme, SumElement, SumScheme, UnitLayout,

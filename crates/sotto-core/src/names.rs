@@ -147,6 +147,8 @@ pub enum Hiding {
     Preparation,
     /// Each of two servers gets a part of the query that looks random.
     Splitting,
+    /// The client downloads the whole table, and sends no queries.
+    Download,
 }
 
 impl Hiding {
@@ -156,6 +158,7 @@ impl Hiding {
             Hiding::Encryption => "encryption",
             Hiding::Preparation => "preparation",
             Hiding::Splitting => "splitting",
+            Hiding::Download => "download",
         }
     }
 }

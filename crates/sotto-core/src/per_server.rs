@@ -1,6 +1,19 @@
 //! One value per server, counted by type: code of a two-server scheme that forgets a server does
 //! not compile.
 
+use std::marker::PhantomData;
+
+/// No value, since no server is sent a query: clients look up in what they downloaded.
+///
+/// ```
+/// use sotto_core::{NoServers, PerServer};
+///
+/// assert!(NoServers::<u8>::default().into_vec().is_empty());
+/// assert!(NoServers::from_vec(vec!["an answer"]).is_none());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NoServers<T>(PhantomData<T>);
+
 /// A value for the only server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneServer<T>(pub T);
@@ -28,6 +41,16 @@ pub trait PerServer<T>: Sized {
     fn into_vec(self) -> Vec<T>;
     /// Makes the value from values in the order of the servers; `None` if their number is wrong.
     fn from_vec(values: Vec<T>) -> Option<Self>;
+}
+
+impl<T> PerServer<T> for NoServers<T> {
+    const SERVERS: usize = 0;
+    fn into_vec(self) -> Vec<T> {
+        Vec::new()
+    }
+    fn from_vec(values: Vec<T>) -> Option<Self> {
+        values.is_empty().then_some(NoServers(PhantomData))
+    }
 }
 
 impl<T> PerServer<T> for OneServer<T> {

@@ -15,7 +15,8 @@ pub trait Scheme: Sized + Send + Sync + 'static {
     const METADATA: SchemeMetadata;
     /// Checked, immutable, public parameters.
     type Params: Params;
-    /// One value per server: [`crate::OneServer`] or [`crate::TwoServers`].
+    /// One value per server that is sent queries: [`crate::OneServer`], [`crate::TwoServers`], or
+    /// [`crate::NoServers`].
     type Fan<T>: PerServer<T>;
     /// The keys that a client registers once per session; `()` if there are none.
     type Keys: Wire<Self::Params>;
