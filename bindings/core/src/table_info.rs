@@ -115,7 +115,7 @@ impl TableInfo {
             value: value(catalog.value),
             signer: String::new(),
             trust: "",
-            verified: catalog.rows_root.path.is_some(),
+            verified: table.session().is_verified(),
             stack: false,
             max_batch: 0,
             budget: match table.budget() {

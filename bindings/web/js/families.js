@@ -39,6 +39,7 @@ export const families = {
   "fastpir/1": "slots",
   "vbpir/1": "slots",
   "pirana/1": "slots",
+  "trivial/1": "linear",
   // end families
 };
 

@@ -165,6 +165,14 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
         1 => queries,
         servers => format!("{queries} to each of {servers} servers"),
     };
+    let per_lookup = match is_downloadable(catalog) {
+        true => "sends nothing: rows are looked up in the download".to_owned(),
+        false => format!(
+            "{per_lookup}: {} up, {} down",
+            units::bytes(scheme.query_bytes.saturating_mul(rows.into())),
+            units::bytes(scheme.answer_bytes.saturating_mul(rows.into()))
+        ),
+    };
     let down = scheme.artifact_bytes.saturating_add(tree_bytes(catalog));
     let hint = format!("{} down per epoch", units::bytes(down));
     let keys = format!("{} of keys up per session", units::bytes(scheme.keys_bytes));
@@ -185,14 +193,7 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
     lines.extend(buckets(scheme).map(|buckets| ("buckets", buckets)));
     lines.extend([
         ("records", format!("{} of {}", units::count(scheme.records), units::bytes(scheme.record_bytes))),
-        (
-            "a lookup",
-            format!(
-                "{per_lookup}: {} up, {} down",
-                units::bytes(scheme.query_bytes.saturating_mul(rows.into())),
-                units::bytes(scheme.answer_bytes.saturating_mul(rows.into()))
-            ),
-        ),
+        ("a lookup", per_lookup),
         ("once", once),
         ("security", format!("{} ({})", units::security(scheme.security_bits), scheme.security_model)),
     ]);
@@ -246,10 +247,16 @@ fn tree_bytes(catalog: &Catalog) -> u64 {
     if root.needs_tree(catalog.rows) { root.tree_bytes(catalog.rows) } else { 0 }
 }
 
+/// Whether clients download the table, as its scheme says.
+fn is_downloadable(catalog: &Catalog) -> bool {
+    sotto_registry::find(&catalog.scheme).is_some_and(|entry| entry.is_downloadable())
+}
+
 /// Whether and how a client verifies a row.
 pub(crate) fn verified(catalog: &Catalog) -> String {
     let once = units::bytes(tree_bytes(catalog));
     match (catalog.rows_root.path, tree_bytes(catalog)) {
+        _ if is_downloadable(catalog) => "each row, by the signed digest of the download".to_owned(),
         (Some(0), 0) => "each row, against the signed root".to_owned(),
         (Some(0), _) => format!("each row, with {once} fetched once"),
         (Some(path), 0) => format!("each row, with {path} hashes in the row"),

@@ -75,7 +75,12 @@ impl LayoutSearch<'_> {
     /// # Errors
     /// [`crate::DbError::Scheme`] for parameters that are refused, or rows for which no layout has proofs.
     pub fn choose(&self, verified: RowProofs) -> Result<RecordLayout> {
-        let verified = if self.entry.proven { RowProofs::Yes } else { verified };
+        let verified = match self.entry {
+            // The digest of a downloaded table proves its rows.
+            entry if entry.is_downloadable() => RowProofs::No,
+            entry if entry.proven => RowProofs::Yes,
+            _ => verified,
+        };
         let plain = self.plain();
         if verified == RowProofs::No {
             return plain;

@@ -10,8 +10,6 @@ use std::sync::Arc;
 /// Bytes of rows that are copied at once while encoding.
 const CHUNK: usize = 1 << 20;
 
-const DELTA: Section = Section::Public(Artifact::RowsDelta);
-
 /// The location and the shape of a table's rows in an image.
 #[derive(Debug, Clone, Copy)]
 pub struct RowTable {
@@ -106,8 +104,8 @@ impl RowTable {
         Ok(image.section(self.section).ok_or_else(lost)?)
     }
 
-    /// Moves an image to the next epoch, and writes the delta that clients need: the place that
-    /// `order` gives each changed row, and old xor new.
+    /// Moves an image to the next epoch, and writes the delta that clients need, of rows or of a
+    /// hint that consists of them: the place that `order` gives each changed row, and old xor new.
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`] for a change outside the rows; errors of `out`.
@@ -143,8 +141,13 @@ impl RowTable {
                 delta.extend_from_slice(&row);
             }
         }
-        out.reserve(DELTA, delta.len() as u64)?;
-        out.write_at(DELTA, 0, &delta)?;
+        let to = Section::Public(if section == Section::Public(Artifact::Hint) {
+            Artifact::HintDelta
+        } else {
+            Artifact::RowsDelta
+        });
+        out.reserve(to, delta.len() as u64)?;
+        out.write_at(to, 0, &delta)?;
         out.progress("rows delta", delta.len() as u64, delta.len() as u64);
         Ok(())
     }

@@ -13,7 +13,8 @@ pub(crate) fn of(entry: &SchemeEntry, keys_bytes: u64, is_symmetric: bool) -> Ve
     if entry.servers > 1 {
         leaks.push("two servers that collude learn all".to_owned());
     }
-    leaks.push("timing and counts".to_owned());
+    let seen = if entry.is_downloadable() { "when a client downloads" } else { "timing and counts" };
+    leaks.push(seen.to_owned());
     if keys_bytes > 0 {
         leaks.push("which requests belong to one client, for a day".to_owned());
     }

@@ -143,12 +143,12 @@ impl RequestCost {
         self.up = self.up.saturating_add(queries.saturating_mul(costs.query_bytes).saturating_mul(queried));
         self.down =
             self.down.saturating_add(queries.saturating_mul(costs.answer_bytes).saturating_mul(queried));
-        self.queries = self.queries.saturating_add(queries);
+        self.queries = self.queries.saturating_add(queries.min(queries.saturating_mul(queried)));
         self.resident = self.resident.saturating_add(group.tables.saturating_mul(costs.resident_bytes));
         let kept = if costs.client_bytes > 0 { costs.client_bytes } else { costs.artifact_bytes };
         let kept = group.tables.saturating_mul(kept.saturating_add(tree));
         self.client_bytes = self.client_bytes.saturating_add(kept);
-        self.is_verified &= layout.path.is_some();
+        self.is_verified &= layout.path.is_some() || entry.is_downloadable();
         if layout.report.security.bits <= self.security_bits {
             self.security_bits = layout.report.security.bits;
             self.security_model.clone_from(&layout.report.security.model);

@@ -54,6 +54,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &vbpir::ENTRY,
     #[cfg(feature = "pirana")]
     &pirana::ENTRY,
+    #[cfg(feature = "trivial")]
+    &trivial::ENTRY,
 ];
 
 /// The scheme with this id, such as `simplepir/1`, if this build carries it.

@@ -60,17 +60,17 @@ const CHECKS: &[Check] = &[
     ("damaged_queries_do_no_harm", ALWAYS, wire::damaged_queries),
     ("damaged_answers_do_no_harm", ALWAYS, wire::damaged_answers),
     ("damaged_keys_do_no_harm", ALWAYS, wire::damaged_keys),
-    ("the_number_of_answers_is_checked", ALWAYS, wire::answer_count),
+    ("the_number_of_answers_is_checked", QUERIES, wire::answer_count),
     ("equal_seeds_give_equal_bytes", ALWAYS, queries::repeat),
     ("queries_for_one_record_differ", ALWAYS, queries::differ),
     ("an_index_past_the_end_is_misuse", ALWAYS, queries::past_the_end),
     ("foreign_tickets_do_no_harm", ALWAYS, queries::foreign_tickets),
-    ("foreign_sessions_do_no_harm", ALWAYS, queries::foreign_sessions),
+    ("foreign_sessions_do_no_harm", QUERIES, queries::foreign_sessions),
     ("sessions_outlive_epochs", ALWAYS, queries::sessions_outlive_epochs),
     ("abilities_are_what_the_entry_says", ALWAYS, queries::abilities),
     ("the_budget_is_kept", ALWAYS, queries::budget),
-    ("batches_equal_single_answers", ALWAYS, queries::batches_equal_singles),
-    ("one_bad_query_costs_only_itself", ALWAYS, queries::bad_among_good),
+    ("batches_equal_single_answers", QUERIES, queries::batches_equal_singles),
+    ("one_bad_query_costs_only_itself", QUERIES, queries::bad_among_good),
     ("artifacts_come_in_pieces_of_any_size", ALWAYS, images::artifact_pieces),
     ("artifacts_have_the_reported_sizes", ALWAYS, images::artifact_sizes),
     ("wrong_artifacts_are_misuse", ALWAYS, images::artifact_misuse),
@@ -119,6 +119,7 @@ const CHECKS: &[Check] = &[
 ];
 
 const ALWAYS: Condition = |_| true;
+const QUERIES: Condition = |subject| !subject.entry.is_downloadable();
 const REVISES: Condition = |subject| subject.entry.server.revise.is_some();
 const MASKS_DATA: Condition = |subject| subject.entry.server.mask.is_some();
 const CUTS: Condition = |subject| subject.entry.server.parts.is_some();

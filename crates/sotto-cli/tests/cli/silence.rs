@@ -26,6 +26,7 @@ fn get_asks_whatever_is_wanted() {
         ("sums", "--value 2 --key 1 --band"),
         ("stack", "--value 2 --row-bytes 12 --batch 4"),
         ("films", "--value 2 --row-bytes 30000 --scheme fspiral"),
+        ("download", "--value 2 --row-bytes 12 --scheme trivial"),
     ];
     let tables = tables.map(|(name, options)| folder.encode(name, &source, options));
     let server = Served::start(&tables.each_ref().map(String::as_str));
@@ -34,7 +35,7 @@ fn get_asks_whatever_is_wanted() {
     let rows = [["--row", "0"], ["--row", "49"], ["--row", "50"], ["--row", "9223372036854775808"]];
     let bits = [["--bit", "7"], ["--bit", "4800"], ["--key", "12"], ["--key", "no row"]];
     let wishes = [rows, bits].concat();
-    for table in ["rows", "stack", "films"] {
+    for table in ["rows", "stack", "films", "download"] {
         let get = |wish: &[&str; 2], seen: &TranscriptRecorder| {
             run(&relay, seen, &[&["get", "--table", table][..], wish].concat())
         };

@@ -320,9 +320,9 @@ impl Table {
         let servers: Vec<ServerStats> = requests.iter().zip(responses).map(share).collect();
         LookupStats {
             epoch: self.session.epoch(),
-            requests: 1,
+            requests: u64::from(!requests.is_empty()),
             rows,
-            queries: queries as u64,
+            queries: if requests.is_empty() { 0 } else { queries as u64 },
             up: servers.iter().map(|share| share.up).sum(),
             down: servers.iter().map(|share| share.down).sum(),
             servers,

@@ -13,6 +13,7 @@ mod buckets;
 mod caches;
 mod catalogs;
 mod common;
+mod downloads;
 mod epoch_agreement;
 mod hints;
 mod http;

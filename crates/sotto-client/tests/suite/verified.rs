@@ -4,14 +4,14 @@
 use crate::watched::{self, Wire, http};
 use sotto_catalog::SigningKey;
 use sotto_client::table::TableBuilder;
-use sotto_client::transport::{Response, Transport};
+use sotto_client::transport::{Request, Response, Transport};
 use sotto_client::{ClientError, Table};
-use sotto_core::SchemeEntry;
+use sotto_core::{ParamsDigest, SchemeEntry};
 use sotto_db::table::RawFile;
 use sotto_db::{EncodeOptions, RowProofs, TableDir, UpdateOptions, encode_table, update_table};
 use sotto_prg::system_rng;
 use sotto_server::{RunningServer, Server, ServerConfig, TableConfig};
-use sotto_wire::{answer, query};
+use sotto_wire::{Code, FrameHeader, Problem, SessionId, answer, query, routes};
 use std::fs::{self, File};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
@@ -105,6 +105,11 @@ fn rows_of_every_scheme_are_verified_over_epochs() {
             published.update(7, salt);
             refresh(&servers);
         }
+        if scheme.is_downloadable() {
+            // No answer tells that there is another epoch.
+            assert_eq!(table.get(7).unwrap(), value(7, 0));
+            assert!(table.refresh().unwrap());
+        }
         assert_eq!(table.get(7).unwrap(), value(7, 2), "{}", scheme.id);
         assert_eq!(table.get(8).unwrap(), value(8, 0), "{}", scheme.id);
         // Another process uses the stored files.
@@ -112,6 +117,20 @@ fn rows_of_every_scheme_are_verified_over_epochs() {
         let mut again = client(&servers, &kept).open().unwrap();
         assert_eq!(again.get(7).unwrap(), value(7, 2), "{}", scheme.id);
     }
+}
+
+#[test]
+fn a_server_of_a_downloadable_table_takes_no_queries() {
+    let published = Published::new(sotto_registry::find("trivial/1").unwrap(), RowProofs::IfCheap, |_| 0);
+    let (servers, wire) = (published.serve(), Wire::default());
+    let mut table = Table::over(wire.to(&watched::url(&servers[0])), "t").open().unwrap();
+    assert_eq!(table.get(ROWS - 1).unwrap(), value(ROWS - 1, 0));
+    assert!(wire.sent().is_empty());
+    let digest = ParamsDigest(table.catalog().params_digest.0);
+    let pin = FrameHeader { server: 0, epoch: table.catalog().epoch, digest };
+    let body = query::encode(&pin, &SessionId::NONE, &[[]; 2]).unwrap();
+    let response = http(&servers[0]).call(&Request::post(routes::query("t"), body, 1000)).unwrap();
+    assert_eq!(Problem::read(response.status, &response.body).code, Code::WrongServer);
 }
 
 #[test]

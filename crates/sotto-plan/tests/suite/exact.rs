@@ -23,7 +23,7 @@ fn every_row_has_the_bytes_of_its_parameters() {
         assert_eq!(offer.down_bytes, costs.answer_bytes * each, "{id}");
         assert_eq!(offer.keys_bytes, costs.keys_bytes * entry.query_servers as u64, "{id}");
         assert_eq!(offer.params_digests, [report.digest.to_string()], "{id}");
-        assert_eq!(offer.choice.verified, layout.path.is_some(), "{id}");
+        assert_eq!(offer.choice.verified, layout.path.is_some() || entry.is_downloadable(), "{id}");
         assert!(
             offer.memory_bytes == costs.resident_bytes && offer.once_bytes >= costs.artifact_bytes,
             "{id}"

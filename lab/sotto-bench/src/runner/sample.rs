@@ -29,7 +29,7 @@ const TIME: Duration = Duration::from_millis(120);
 const MIN_REPEATS: usize = 2;
 const MAX_REPEATS: usize = 40;
 
-/// Measures a case; `None` if the scheme has no parameters for it.
+/// Measures a case; `None` if the scheme has no parameters for it, or its servers answer nothing.
 pub(crate) fn sample(
     case: &Case,
     schemes: &[&'static SchemeEntry],
@@ -37,6 +37,9 @@ pub(crate) fn sample(
     watcher: Watcher<'_>,
 ) -> Result<Option<CalibrationSample>, BenchError> {
     let CasePlan::Plan(plan) = PreparedCase::of(case, schemes, options)? else { return Ok(None) };
+    if plan.entry.is_downloadable() {
+        return Ok(None);
+    }
     let folder = options.folder()?;
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
     let source = GeneratedRows::new(case);

@@ -90,15 +90,15 @@ fn begin(table: &Table) -> Box<dyn AnyPrepare> {
     (table.entry.prepare)(&table.params, &mut seeded("begin")).unwrap()
 }
 
-/// An image whose section that answers come from (the resident one, or where there is none the
-/// rows) is missing, shorter or longer than the parameters state.
+/// An image whose section that answers come from (the resident one, the rows, or of a downloadable
+/// table the hint) is missing, shorter or longer than the parameters state.
 pub fn cut_short(subject: &Subject) {
     for case in [NARROW, MIDDLE] {
         let table = subject.table(case);
         let sections = table.image.sections();
-        let has_resident = sections.contains(&Section::Resident);
-        let scanned = if has_resident { Section::Resident } else { Section::Public(Artifact::Rows) };
-        let resident = table.image.section(scanned).expect("a server answers from one of the two");
+        let scanned = [Section::Resident, Section::Public(Artifact::Rows), Section::Public(Artifact::Hint)];
+        let scanned = scanned.into_iter().find(|section| sections.contains(section)).expect("one of these");
+        let resident = table.image.section(scanned).expect("the image has this section");
         let len = resident.len();
         let longer = [resident, &[0; 64]].concat();
         let mut images = vec![table.image.without(scanned)];

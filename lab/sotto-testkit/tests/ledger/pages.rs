@@ -92,6 +92,7 @@ fn ledger_of_protection() {
                 "the client has hints that the server never sees, and a query names rows that look chosen at random"
             }
             [Hiding::Preparation, Hiding::Splitting] => "one server makes the hints, and another answers",
+            [Hiding::Download] => "the client downloads the whole table, and a lookup sends nothing",
             [Hiding::Splitting] => "each of two servers gets a part of the query that looks random",
             other => panic!("no sentence for {other:?}"),
         };

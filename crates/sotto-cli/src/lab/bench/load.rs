@@ -93,7 +93,8 @@ impl LoadGenerator {
                 let answers = sent.map(|(url, request)| post(&mut http(url)?, request));
                 let answers = answers.collect::<Result<Vec<_>>>()?;
                 let (Some(request), Some(answer)) = (query.requests().first(), answers.first()) else {
-                    return Err(Failure::internal("a query without a server"));
+                    return Err(Failure::usage("lookups in a downloadable table ask no server")
+                        .fix("give a table of another scheme"));
                 };
                 if read.is_empty() {
                     requests.push((request.clone(), answer.body.clone()));

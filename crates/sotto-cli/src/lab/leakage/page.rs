@@ -158,11 +158,15 @@ pub(crate) fn parts(
 
 fn server(measured: &LeakageReport, table: &DescribedTable<'_>) -> Vec<String> {
     let DescribedTable { catalog, scheme, entry } = table;
-    let mut out = vec![
-        "That a client makes lookups in this table, when, how often, and from which address.".into(),
-        "Which epoch of the table the client uses.".into(),
-    ];
+    let seen = match entry.is_downloadable() {
+        true => {
+            "That a client opens this table, when, how often, and from which address. A lookup sends nothing."
+        }
+        false => "That a client makes lookups in this table, when, how often, and from which address.",
+    };
+    let mut out = vec![seen.into(), "Which epoch of the table the client uses.".into()];
     out.push(match measured.hides_count {
+        _ if entry.is_downloadable() => "Not how many rows or keys are looked up.".into(),
         true => "Not how many rows or keys a request is for: every request queries all tables of the stack."
             .into(),
         false => "How many rows or keys a request is for: each adds the same number of bytes.".into(),
@@ -202,6 +206,7 @@ fn hidden(table: &DescribedTable<'_>) -> Vec<String> {
     };
     let mut out = vec![what.to_owned()];
     out.push(match entry.query_servers {
+        0 => "A server hands out the table, and is asked nothing.".into(),
         1 => "One server answers, and it may record everything that it sees.".into(),
         n => format!(
             "{n} servers are queried, and this holds against each of them alone: together they see what is looked up."
@@ -231,7 +236,7 @@ fn listener(target: &LeakageTarget, table: &DescribedTable<'_>) -> Vec<String> {
             .into(),
     ];
     out.push(match table.entry.query_servers {
-        1 => "Over plain http: everything that the server sees, as listed above; an observer can also change answers."
+        0 | 1 => "Over plain http: everything that the server sees, as listed above; an observer can also change answers."
             .into(),
         _ => "Over plain http: the queries to all servers, and with them what is looked up. Clients refuse \
               that for other machines, unless --insecure-plaintext is given."
@@ -261,6 +266,7 @@ fn clients(table: &DescribedTable<'_>) -> Vec<String> {
         );
     } else {
         out.push(match each {
+            _ if entry.is_downloadable() => "Every client has the complete table.".into(),
             0 | 1 => "An answer holds the requested row, and no other row.".into(),
             n => format!(
                 "An answer holds a record of {n} rows: programs show one of them, and a curious client can read all."
@@ -278,7 +284,7 @@ fn clients(table: &DescribedTable<'_>) -> Vec<String> {
         out.push(
             "Clients stream all rows to prepare hints, so each client has seen the complete table.".into(),
         );
-    } else if scheme.artifact_bytes > 0 {
+    } else if scheme.artifact_bytes > 0 && !entry.is_downloadable() {
         out.push(format!(
             "The hint ({}) is computed from all rows, and every client can fetch it.",
             units::bytes(scheme.artifact_bytes)

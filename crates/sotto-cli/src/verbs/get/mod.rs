@@ -225,8 +225,11 @@ impl Get {
         let (public_key, (word, trusted_as)) =
             (table.session().public_key().to_string(), trust(table.trust()));
         let is_verified = table.session().is_verified();
-        let verified =
-            if is_verified { "each row, against the signed root" } else { "no: the table has no row proofs" };
+        let verified = match table.session().scheme() {
+            scheme if scheme.is_downloadable() => "each row, by the signed digest of the download",
+            _ if is_verified => "each row, against the signed root",
+            _ => "no: the table has no row proofs",
+        };
         let time = format!(
             "query {}, round trip {}{}, recover {}",
             units::time(last.query),

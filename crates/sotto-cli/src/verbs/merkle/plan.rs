@@ -197,7 +197,7 @@ fn schemes(request: &PlanRequest) -> Vec<&'static SchemeEntry> {
 }
 
 fn is_plain(entry: &SchemeEntry) -> bool {
-    entry.servers == 1 && entry.state.is_none() && !streams(entry)
+    entry.query_servers == 1 && entry.servers == 1 && entry.state.is_none() && !streams(entry)
 }
 
 /// Whether clients of the scheme need all rows, which its parameters report for the smallest table.
