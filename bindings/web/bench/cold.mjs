@@ -11,7 +11,7 @@ import { Page, browser, call, serve, tab } from "../tests/kit.mjs";
 const root = new URL("../../..", import.meta.url).pathname;
 const folder = join(mkdtempSync(join(tmpdir(), "sotto-cold-")), "ip-country");
 const data = ["data/ip-country/asn-country-ipv4-num.csv.gz", "--key-type", "ipv4", "--start", "1", "--end", "2", "--value", "3"];
-execFileSync(process.env.SOTTO ?? "sotto", ["encode", ...data, "--block", "65536", "--out", folder], { cwd: root });
+execFileSync(process.env.SOTTO ?? "sotto", ["encode", ...data, "--block", "65536", "--scheme", "simplepir", "--out", folder], { cwd: root });
 const server = await serve([{ folder }]);
 const page = await Page.start([server]);
 

@@ -1,18 +1,18 @@
 //! The arguments for the source of a table: which file, which columns, which kind of table, and the
 //! options of the reader; and arguments that name a scheme, or the goal of its parameters.
 
-use crate::failure::{Failure, Result};
-use crate::screen::units;
+use crate::failure::{Failure, FileContext, Result};
+use crate::screen::{Screen, units};
 use clap::ValueEnum;
 use sotto_catalog::{KeyKind, ValueKind};
 use sotto_core::{Goal, SchemeEntry};
 use sotto_db::ingest::{
     BandPolicy, ColumnSelector, CostModel, Encoding, FileOptions, IndexOptions, IngestOptions,
-    KeywordOptions, RangeOptions, SourceFormat, SourceLayout, ValueOptions,
+    KeywordOptions, RangeOptions, SourceFormat, SourceLayout, SurveyedData, ValueOptions, survey,
 };
 use sotto_db::table::BlockRule;
 use sotto_layers::keyword::KeyForm;
-use sotto_plan::KeyChoice as Arranged;
+use sotto_plan::{KeyChoice as Arranged, TableData};
 use sotto_prg::PublicSeed;
 use std::path::{Path, PathBuf};
 
@@ -140,6 +140,43 @@ impl SourceArgs {
     /// The path of the file, if there is one.
     pub(crate) fn input(&self) -> Option<&Path> {
         self.input.as_deref()
+    }
+
+    /// Whether the table is looked up by arbitrary keys.
+    pub(crate) fn is_keyed(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// Whether keys have to be encoded in sums of rows.
+    pub(crate) fn is_band(&self) -> bool {
+        self.band
+    }
+
+    /// The table as encoding would read it, and the number of its lines. Files are written in
+    /// `beside`, or in the system's folder for temporary files, and removed.
+    pub(crate) fn survey(
+        &self,
+        input: &Path,
+        beside: Option<&Path>,
+        screen: Screen,
+    ) -> Result<(TableData, u64)> {
+        std::fs::metadata(input).doing("reading", input)?;
+        let options = self.options(None, BandPolicy::Never)?;
+        let folder = beside.map_or_else(std::env::temp_dir, Path::to_owned);
+        let scratch = tempfile::tempdir_in(&folder).doing("making", &folder)?;
+        let bars = screen.bars();
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
+        let found = survey(input, &options, scratch.path(), &watch)?;
+        bars.finish();
+        let data = match found.table {
+            SurveyedData::Rows { rows, row_bytes } => {
+                TableData::Row { rows, row_bytes, room: self.headroom()? }
+            }
+            SurveyedData::Keys(counted) => {
+                TableData::Key { keys: counted.keys, value_bytes: counted.longest.into(), counted }
+            }
+        };
+        Ok((data, found.lines))
     }
 
     /// Bytes of a value, if they were given.

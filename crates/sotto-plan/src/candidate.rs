@@ -35,6 +35,10 @@ pub struct Candidate {
     pub update_bytes: u64,
     /// Bytes of a request, including its share of all other traffic.
     pub bytes_in_all: f64,
+    /// Seconds of an epoch of one client: core-seconds of servers and client for all requests of an
+    /// epoch, and [`SENT_BYTE_NANOSECONDS`](sotto_core::work::SENT_BYTE_NANOSECONDS) for each byte
+    /// that is sent for them or once, in either direction. No machine, link or price enters.
+    pub epoch_s: f64,
     /// Core-seconds of all servers for a request that shares no pass.
     pub server_s: f64,
     /// Seconds of the client's computation.
@@ -112,6 +116,7 @@ impl Candidate {
             (RankBy::Latency, None) => self.loaded_p50_s,
             (RankBy::ServerTime, None) => self.server_s,
             (RankBy::Bytes, _) => self.bytes_in_all,
+            (RankBy::Epoch, _) => self.epoch_s,
         }
     }
 }

@@ -52,5 +52,5 @@ pub use calibration::{Calibration, CalibrationSample, SchemeRate};
 pub use candidate::{Candidate, SplitEstimate};
 pub use choice::{KeyChoice, PlanChoice};
 pub use error::PlanError;
-pub use ranking::{Exclusion, Plan, SearchScope, plan};
+pub use ranking::{Exclusion, Plan, SearchScope, plan, refusal_unless_named};
 pub use workload::{Machine, NetworkLink, RankBy, ServerTrust, TableData, Workload};

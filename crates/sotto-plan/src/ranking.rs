@@ -13,6 +13,7 @@ use crate::tables::{ParamsRequest, RequestTables};
 use crate::workload::{RankBy, STAY_DAYS, ServerTrust, Workload};
 use rayon::prelude::*;
 use serde::Serialize;
+use sotto_core::work::SENT_BYTE_NANOSECONDS;
 use sotto_core::{Goal, SchemeEntry};
 use sotto_db::ingest::KeyArrangement;
 
@@ -44,12 +45,27 @@ pub struct Plan {
 
 /// Scope of the search for candidates.
 #[derive(Clone, Copy, Default)]
-pub struct SearchScope {
+pub struct SearchScope<'a> {
     /// The only scheme to consider; `None` for all.
     pub only: Option<&'static SchemeEntry>,
     /// Whether to return all layouts that differ, including those of named sets, and not only the
     /// best of each scheme.
     pub all: bool,
+    /// Why a scheme is not considered, of schemes that the caller excludes.
+    pub refuses: Option<&'a (dyn Fn(&SchemeEntry) -> Option<String> + Sync)>,
+    /// Whether to leave out proofs that are not required: they would add a tenth at most, and take
+    /// longest to place.
+    pub unproven: bool,
+}
+
+/// Why a scheme is not taken unless somebody names it: `None` if it may be.
+pub fn refusal_unless_named(entry: &SchemeEntry) -> Option<String> {
+    let why = match entry {
+        _ if entry.state.is_some() => "its clients have a state that must be neither lost nor copied",
+        _ if entry.metadata.is_baseline => "it is there to be compared with",
+        _ => return None,
+    };
+    Some(why.to_owned())
 }
 
 /// Makes a plan for a workload.
@@ -58,7 +74,7 @@ pub struct SearchScope {
 /// [`PlanError::Workload`]. A plan in which no scheme fits is not an error.
 pub fn plan(
     workload: &Workload,
-    scope: SearchScope,
+    scope: SearchScope<'_>,
     calibration: Option<&Calibration>,
 ) -> Result<Plan, PlanError> {
     workload.check()?;
@@ -94,10 +110,13 @@ pub fn plan(
 fn fits(
     work: &Workload,
     entry: &'static SchemeEntry,
-    scope: SearchScope,
+    scope: SearchScope<'_>,
     calibration: Option<&Calibration>,
 ) -> Result<Vec<Candidate>, String> {
     trusted(work, entry)?;
+    if let Some(why) = scope.refuses.and_then(|refuses| refuses(entry)) {
+        return Err(why);
+    }
     let first = ParamsRequest { goal: suits(work.aim), set: None };
     let tables = RequestTables::of(work, entry, &first)?;
     // The arrangement of keys is chosen once and given to the encoder, except for sums of rows,
@@ -132,7 +151,7 @@ fn fits(
         if whole.len() == most {
             break;
         }
-        match try_request(&tables, request) {
+        match try_request(if scope.unproven { &plain } else { &tables }, request) {
             Ok(offer) => whole.push(offer),
             Err(why) => refused = refused.or(Some(why)),
         }
@@ -147,7 +166,7 @@ fn fits(
 fn suits(aim: RankBy) -> Goal {
     match aim {
         RankBy::Bytes => Goal::TotalBytes,
-        RankBy::Dollars | RankBy::Latency | RankBy::ServerTime => Goal::ServerTime,
+        RankBy::Dollars | RankBy::Latency | RankBy::ServerTime | RankBy::Epoch => Goal::ServerTime,
     }
 }
 
@@ -210,7 +229,9 @@ fn counted(
         queries: price.queries,
     };
     let load = pass.under(work.peak());
-    let link_s = link.round_trip_ms / 1e3
+    // Nothing is sent for a lookup in a download.
+    let round_trip = if price.up > 0 { link.round_trip_ms / 1e3 } else { 0.0 };
+    let link_s = round_trip
         + price.up as f64 * 8.0 / (link.up_mbit * 1e6)
         + price.down as f64 * 8.0 / (link.down_mbit * 1e6);
     let client_s = price.client_ns / 1e9;
@@ -222,6 +243,9 @@ fn counted(
     let sent = price.keys as f64 * STAY_DAYS + price.hints as f64 * epochs;
     let server_s = alone * entry.query_servers as f64;
     let encode_s = price.encode_ns.map(|ns| ns / 1e9 * cores.min(2.0));
+    let epoch_lookups = work.lookups_per_epoch() as f64;
+    let in_epoch = (price.once_down as f64 + price.keys as f64 + price.hints as f64)
+        + epoch_lookups * (price.up as f64 + price.down as f64);
     let core = machine.dollars_hour / 3600.0 / cores;
     // A server encodes once for all its clients.
     let all = work.clients as f64 * work.lookups as f64;
@@ -248,6 +272,7 @@ fn counted(
         hints_bytes: price.hints,
         update_bytes: price.update,
         bytes_in_all: (price.up + price.down) as f64 + (fetched + sent) / lookups,
+        epoch_s: in_epoch * SENT_BYTE_NANOSECONDS as f64 / 1e9 + epoch_lookups * (server_s + client_s),
         server_s,
         client_s,
         link_s,

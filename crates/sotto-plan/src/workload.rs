@@ -80,15 +80,18 @@ pub enum RankBy {
     Bytes,
     /// Core-seconds of a lookup.
     ServerTime,
+    /// Seconds of an epoch of one client, computing and sending: see [`crate::Candidate::epoch_s`].
+    Epoch,
 }
 
 impl RankBy {
     /// All rankings, with the names on the command line.
-    pub const ALL: [(&'static str, RankBy); 4] = [
+    pub const ALL: [(&'static str, RankBy); 5] = [
         ("dollars", RankBy::Dollars),
         ("latency", RankBy::Latency),
         ("bytes", RankBy::Bytes),
         ("server-time", RankBy::ServerTime),
+        ("epoch", RankBy::Epoch),
     ];
 
     /// Name of the ranking on the command line.
@@ -141,6 +144,12 @@ pub const MAX_ROWS: u64 = 1 << 40;
 /// Largest size of a row in bytes.
 pub const MAX_ROW_BYTES: u64 = 1 << 30;
 
+/// Largest number of requests of a client in a day.
+const MAX_LOOKUPS: u64 = 1 << 30;
+
+/// Largest memory of a machine in bytes.
+const MAX_MEMORY_BYTES: u64 = 1 << 50;
+
 impl Workload {
     /// Workload for a table with default values: clients that make 100 lookups a day on a link of
     /// 50 Mbit/s down and 10 up, a table that is updated once a day, two cores.
@@ -162,6 +171,18 @@ impl Workload {
             most_latency_ms: None,
             most_client_bytes: None,
             aim: RankBy::Dollars,
+        }
+    }
+
+    /// Workload by which an encoder takes a scheme that nobody named: a client makes `lookups` in
+    /// an epoch, the cost is [`RankBy::Epoch`], and the machine has the memory that it needs.
+    pub fn of_epoch(data: TableData, lookups: u64) -> Self {
+        let usual = Workload::usual(data);
+        Workload {
+            lookups: lookups.clamp(1, MAX_LOOKUPS),
+            machine: Machine { memory_bytes: MAX_MEMORY_BYTES, ..usual.machine },
+            aim: RankBy::Epoch,
+            ..usual
         }
     }
 
@@ -193,13 +214,13 @@ impl Workload {
         real("the number of updates a day", self.updates_per_day, 0.0, 86_400.0)?;
         real("the share of rows that change", self.changed, 0.0, 1.0)?;
         count("the number of clients", self.clients, 1, 1 << 40)?;
-        count("the number of lookups", self.lookups, 1, 1 << 30)?;
+        count("the number of lookups", self.lookups, 1, MAX_LOOKUPS)?;
         real("the rate at peak", self.peak(), 0.0, 1e9)?;
         real("the link down", self.link.down_mbit, 1e-3, 1e6)?;
         real("the link up", self.link.up_mbit, 1e-3, 1e6)?;
         real("the round trip", self.link.round_trip_ms, 0.0, 60_000.0)?;
         count("the number of cores", self.machine.cores.into(), 1, 4096)?;
-        count("the memory", self.machine.memory_bytes, 1 << 20, 1 << 50)?;
+        count("the memory", self.machine.memory_bytes, 1 << 20, MAX_MEMORY_BYTES)?;
         real("the price of an hour", self.machine.dollars_hour, 0.0, 1e6)?;
         real("the price of 10^9 bytes", self.machine.dollars_gb, 0.0, 1e6)?;
         count("the number of machines", self.machines.into(), 1, 1 << 16)?;

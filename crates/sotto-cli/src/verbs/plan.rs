@@ -8,7 +8,6 @@ use crate::calibration;
 use crate::failure::{Failure, FileContext, Result};
 use crate::screen::{Report, Screen, grid, units};
 use crate::source_args::{SchemeArg, SourceArgs, scheme};
-use sotto_db::ingest::{BandPolicy, SurveyedData, survey};
 use sotto_layers::keyword::{BuildOptions, KeyForm, KeyStats};
 use sotto_plan::{
     Baseline, Candidate, KeyChoice, Machine, NetworkLink, Plan as Planned, RankBy, SearchScope, ServerTrust,
@@ -59,7 +58,8 @@ impl Plan {
     pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         let (workload, read) = self.workload_args.workload(screen)?;
         let (calibration, times) = calibration::recall();
-        let scope = SearchScope { only: self.scheme.map(SchemeArg::entry), all: self.all };
+        let scope =
+            SearchScope { only: self.scheme.map(SchemeArg::entry), all: self.all, ..SearchScope::default() };
         let plan = sotto_plan::plan(&workload, scope, calibration.as_ref())?;
         let mut text = read + &plan_text(&plan, &times);
         if let Some(path) = &self.out {
@@ -217,22 +217,8 @@ impl WorkloadArgs {
             return Err(Failure::usage("neither a file nor --rows is given")
                 .fix("give a file, or --rows N --row-bytes N"));
         };
-        std::fs::metadata(input).doing("reading", input)?;
-        let options = self.source.options(None, BandPolicy::Never)?;
-        let scratch = tempfile::tempdir().doing("making", &std::env::temp_dir())?;
-        let bars = screen.bars();
-        let watch = |at: sotto_db::Progress| bars.watch(None, at);
-        let found = survey(input, &options, scratch.path(), &watch)?;
-        bars.finish();
-        let data = match found.table {
-            SurveyedData::Rows { rows, row_bytes } => {
-                TableData::Row { rows, row_bytes, room: self.source.headroom()? }
-            }
-            SurveyedData::Keys(counted) => {
-                TableData::Key { keys: counted.keys, value_bytes: counted.longest.into(), counted }
-            }
-        };
-        Ok((data, self.source.description(found.lines) + "\n"))
+        let (data, lines) = self.source.survey(input, None, screen)?;
+        Ok((data, self.source.description(lines) + "\n"))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Encoding: bad source files, tables in parts, plans that are encoded; and folders of every kind of
 //! table, which every verb that takes a folder takes or names.
 
-use crate::harness::{Folder, Outcome, Served, images, sotto};
+use crate::harness::{Folder, Outcome, Served, images, sotto, unchanged};
+use crate::relay::Relay;
 use serde_json::Value;
 
 /// Encodes `bytes` as `bad.csv` and checks that no image came of it.
@@ -259,6 +260,47 @@ fn a_configuration_names_every_kind_of_folder_alike() {
     let part = part.display().to_string();
     sotto(&["backup", &folder.text("part"), &part]).fails(2, &["a table of the stack", "give the stack"]);
     sotto(&["backup", &folder.text("none"), &folder.text("nothing")]).fails(7, &["nothing"]);
+}
+
+/// A small table is downloaded by itself; a client then sends its server nothing but requests for the catalog and the
+/// table.
+#[test]
+fn a_table_without_a_scheme_gets_the_cheapest() {
+    let folder = Folder::new();
+    let (source, dir) = (folder.lines(300), folder.text("words"));
+    let encode = |more: &[&str]| {
+        unchanged(&[&["encode", &source, "--value", "1", "--row-bytes", "12", "--out", &dir], more].concat())
+    };
+    let encoded = encode(&["--json"]).json();
+    let choice = &encoded["choice"];
+    assert_eq!(choice["scheme"], "trivial/1");
+    assert_eq!((&choice["lookups"], &choice["epoch_bytes"]), (&100.into(), &3600.into()));
+    assert!(choice["second"]["epoch_s"].as_f64() > choice["epoch_s"].as_f64(), "{choice}");
+    let server = Served::start(&[&dir]);
+    let relay = Relay::to(&server.url);
+    let get = ["get", "--server", &relay.url, "--table", "words", "--no-cache", "--json", "--row", "7,299"];
+    let got = sotto(&get).json();
+    assert_eq!(got["answers"][1]["value"], "row 299");
+    let sent = ["verified", "requests", "queries", "up_bytes", "down_bytes"].map(|field| got[field].clone());
+    assert_eq!(Value::from_iter(sent), serde_json::json!([true, 0, 0, 0, 0]));
+    assert_eq!(got["once"]["artifact_bytes"], 3600);
+    assert_eq!(relay.posted("", 0).iter().filter(|body| !body.is_empty()).count(), 0);
+    drop(server);
+
+    // The next epoch keeps the scheme, however often clients ask; --replace chooses again.
+    let next = encode(&["--lookups", "1", "--json"]).json();
+    assert_eq!((&next["summary"]["epoch"], &next["choice"]["scheme"]), (&2.into(), &"trivial/1".into()));
+    assert!(next["choice"]["why"].as_str().unwrap().contains("the table that is there"), "{next}");
+    let again = encode(&["--replace"]);
+    for words in ["chosen", "trivial/1 with 3.52 KiB", "second choice", "sends nothing"] {
+        again.says(words);
+    }
+    // A table in parts is for schemes that have some.
+    let cut = encode(&["--parts", "2", "--replace", "--json"]).json();
+    assert!(cut["choice"]["scheme"] != "trivial/1" && cut["choice"]["second"].is_object());
+    encode(&["--set", "small", "--replace"]).fails(2, &["--set", "--scheme"]);
+    encode(&["--goal", "rate", "--replace"]).fails(2, &["--goal", "--scheme"]);
+    encode(&["--symmetric", "--batch", "2", "--replace"]).fails(2, &["--batch does not apply"]);
 }
 
 fn csv(folder: &Folder) -> String {

@@ -3,6 +3,7 @@
 // Clippy recognizes tests by their attribute, which shared helpers lack.
 #![allow(clippy::unwrap_used)]
 
+mod chosen;
 mod exact;
 mod ranked;
 

@@ -36,7 +36,7 @@ fn a_plan_is_the_same_each_time_and_in_the_order_of_its_aim() {
     for aim in RankBy::ALL.map(|(_, aim)| aim) {
         let workload = Workload { aim, trust: ServerTrust::TwoServers, ..rows(1 << 14, 32) };
         let of = |id: &str| {
-            let scope = SearchScope { only: sotto_registry::find(id), all: true };
+            let scope = SearchScope { only: sotto_registry::find(id), all: true, ..SearchScope::default() };
             plan(&workload, scope, Some(&calibration())).unwrap()
         };
         for id in ["simplepir/1", "fspiral/1", "dpf/1", "s3pir/1"] {

@@ -9,6 +9,7 @@ use crate::publication::{
 use crate::screen::{Report, Screen, grid, units};
 use crate::table_summary;
 use crate::table_summary::{remarks, stages_json, took};
+use crate::verbs::encode::scheme_choice::SchemeChoice;
 use serde_json::json;
 use sotto_catalog::{BatchAccess, PublicKey, SigningKey, SymmetricLayer, TableName};
 use sotto_core::{Compose, Goal, PartIndex, SchemeEntry};
@@ -62,18 +63,6 @@ pub(crate) struct EncodeOutcome {
 }
 
 impl EncodeJob<'_> {
-    /// Refuses tables that cannot be masked.
-    pub(crate) fn check_symmetric(&self, is_batch: bool) -> Result<()> {
-        match self.source.layout {
-            _ if !self.symmetric => Ok(()),
-            _ if is_batch => Err(Failure::usage("--batch does not apply with --symmetric")
-                .fix("omit --batch; `sotto get` opens several rows of a symmetric table in one call")),
-            SourceLayout::Keyword(_) => Err(Failure::usage("--key does not apply with --symmetric")
-                .fix("omit --key: symmetric tables are looked up by row number or by range")),
-            _ => Ok(()),
-        }
-    }
-
     /// Refuses to put this table on top of one of another kind.
     pub(crate) fn check_replaced(&self) -> Result<()> {
         let Some(existing) = TableIdentity::read(self.out)? else { return Ok(()) };
@@ -216,6 +205,18 @@ impl EncodeJob<'_> {
     }
 }
 
+/// Refuses tables that cannot be masked.
+pub(super) fn check_symmetric(is_symmetric: bool, is_batch: bool, is_keyed: bool) -> Result<()> {
+    match (is_batch, is_keyed) {
+        _ if !is_symmetric => Ok(()),
+        (true, _) => Err(Failure::usage("--batch does not apply with --symmetric")
+            .fix("omit --batch; `sotto get` opens several rows of a symmetric table in one call")),
+        (_, true) => Err(Failure::usage("--key does not apply with --symmetric")
+            .fix("omit --key: symmetric tables are looked up by row number or by range")),
+        _ => Ok(()),
+    }
+}
+
 /// The value of `--part`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PartArg {
@@ -261,12 +262,13 @@ pub(crate) struct BatchOutcome {
 
 impl BatchOutcome {
     /// The report of a stack; `read` says how its file was read.
-    pub(crate) fn report(
+    pub(super) fn report(
         &self,
         read: String,
         input: Option<&Path>,
         out: &Path,
         log: Option<LogUpdate>,
+        choice: Option<&SchemeChoice>,
     ) -> Report {
         let summary = &self.summary;
         let (stack, round, catalog) = (&summary.stack, &summary.round, &summary.catalog);
@@ -310,16 +312,17 @@ impl BatchOutcome {
             let model = &scheme.security_model;
             lines.push(("security", format!("{} ({model})", units::security(scheme.security_bits))));
         }
-        lines.extend([
-            (
-                "a round fails",
-                format!(
-                    "with probability {}: {} for the batch code, {} for any of its lookups",
-                    units::at_most(fails),
-                    units::at_most(code),
-                    units::at_most(round.lookups_fail)
-                ),
+        lines.extend([(
+            "a round fails",
+            format!(
+                "with probability {}: {} for the batch code, {} for any of its lookups",
+                units::at_most(fails),
+                units::at_most(code),
+                units::at_most(round.lookups_fail)
             ),
+        )]);
+        lines.extend(choice.into_iter().flat_map(SchemeChoice::lines));
+        lines.extend([
             ("snapshot", table_summary::snapshot(stack.digest())),
             ("public key", self.public_key.to_string()),
             ("time", took(self.took.as_secs_f64(), &self.stages)),
@@ -337,6 +340,7 @@ impl BatchOutcome {
             "lookups": sizes.lookups(),
             "queries": round.queries,
             "scheme": scheme,
+            "choice": choice.map(SchemeChoice::json),
             "up_bytes": round.up,
             "down_bytes": round.down,
             "artifact_bytes": round.artifacts,

@@ -1,7 +1,8 @@
 //! `sotto encode`: makes a servable table from a file, and prints the decisions. [`job`] has the
-//! encoding itself, for this verb and the demo.
+//! encoding itself, for this verb and the demo; `scheme_choice` takes a scheme where none is named.
 
 pub(crate) mod job;
+mod scheme_choice;
 
 use crate::apple::encode::{AppleArgs, AppleJob};
 use crate::failure::{Exit, Failure, Result};
@@ -10,6 +11,7 @@ use crate::screen::{Report, Screen, grid, units};
 use crate::source_args::{SchemeArg, SourceArgs, goal, scheme};
 use crate::table_summary::{remarks, stages_json};
 use crate::verbs::encode::job::{EncodeJob, EncodeOutcome};
+use crate::verbs::encode::scheme_choice::{ChoiceRequest, SchemeChoice};
 use crate::{files, table_summary};
 use serde_json::json;
 use sotto_catalog::TableName;
@@ -41,6 +43,12 @@ length of its value in 1 to 4 bytes; values of one length, raw rows, numbers and
 --headroom N adds N empty rows, or room for N keys, for updates. Empty rows cost what rows cost: work of \
 the server, and bytes where they grow with the table. Without headroom, appending a row takes encoding the \
 complete table again.
+
+Without --scheme, the scheme is taken that costs one client and its servers least in an epoch: bytes, at \
+80 ns each, and computing, for --lookups lookups. It is one of one server whose clients have no state to \
+lose. The choice depends on the table and the options alone, and is printed with the second choice. A table \
+that is smaller than the lookups in it becomes downloadable (--scheme trivial): clients download it once, \
+and a lookup sends nothing. In a directory that has a table, its scheme is kept.
 
 A next epoch with another kind of lookup, another scheme or other columns is refused without --replace.
 
@@ -94,9 +102,10 @@ pub(crate) struct Encode {
     /// Name of the table, of a-z, 0-9 and '-' [default: the directory's]
     #[arg(long)]
     name: Option<TableName>,
-    /// Scheme of the table; `sotto schemes` lists them
-    #[arg(long, default_value = "simplepir/1", value_parser = scheme)]
-    scheme: SchemeArg,
+    /// Scheme of the table; `sotto schemes` lists them [default: that of the existing table, or the
+    /// one that costs least for --lookups]
+    #[arg(long, value_parser = scheme)]
+    scheme: Option<SchemeArg>,
     /// Take scheme, parameters and layout from a plan (`sotto plan --out FILE`)
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "scheme", "goal", "set", "lookups", "batch", "symmetric", "row_proofs", "no_row_proofs", "probes", "slots", "band",
@@ -116,13 +125,14 @@ pub(crate) struct Encode {
     /// Make only one part, counted from 0, or the front, which must be made first
     #[arg(long, value_name = "I|front", requires = "parts", value_parser = job::parse_part)]
     part: Option<job::PartArg>,
-    /// Expected lookups of one client per epoch, which weigh the hint against queries
-    #[arg(long, value_name = "N", default_value = "1000")]
-    lookups: u64,
-    /// Goal of choosing parameters, for schemes with a choice
-    #[arg(long, default_value = Goal::default().name(), value_parser = goal)]
-    goal: Goal,
-    /// Named parameter set of the scheme, in place of a goal; `sotto schemes NAME` lists them
+    /// Expected lookups of one client per epoch, which weigh what it fetches once against queries
+    /// [default: 100; with --scheme: 1000]
+    #[arg(long, value_name = "N")]
+    lookups: Option<u64>,
+    /// Goal of choosing the parameters of --scheme, if it has a choice [default: server-time]
+    #[arg(long, value_parser = goal)]
+    goal: Option<Goal>,
+    /// Named parameter set of --scheme, in place of a goal; `sotto schemes NAME` lists them
     #[arg(long, visible_alias = "ring", value_name = "NAME")]
     set: Option<String>,
     /// Add row proofs, so that clients verify each row [default: if they add at most a tenth to
@@ -168,10 +178,23 @@ impl Encode {
         let Some(input) = self.source.input().map(Path::to_owned) else {
             return Err(Failure::usage("no input file is given").fix("give the file to encode"));
         };
+        job::check_symmetric(self.symmetric, self.batch.is_some(), self.source.is_keyed())?;
+        let choice = match self.scheme {
+            Some(_) => None,
+            None => Some(self.choose(&input, screen)?),
+        };
+        let (entry, goal, lookups) = match (&choice, self.scheme) {
+            (Some(choice), _) => (choice.entry, choice.goal, choice.lookups),
+            (None, named) => (
+                named.map(SchemeArg::entry).ok_or_else(|| Failure::internal("no scheme was chosen"))?,
+                self.goal.unwrap_or_default(),
+                self.lookups.unwrap_or(LOOKUPS_OF_NAMED),
+            ),
+        };
         let costing = CostModel {
-            entry: self.scheme.entry(),
-            lookups_per_client: self.lookups,
-            goal: self.goal,
+            entry,
+            lookups_per_client: lookups,
+            goal,
             set: self.set.clone(),
             batch: self.batch.map(usize::from),
         };
@@ -187,12 +210,12 @@ impl Encode {
             input: &input,
             out: &self.out,
             name: self.table_name()?,
-            scheme: self.scheme.entry(),
+            scheme: entry,
             source: self.source.options(Some(costing), bands)?,
             headroom: self.source.headroom()?,
             replace: self.replace,
-            lookups: self.lookups,
-            goal: self.goal,
+            lookups,
+            goal,
             set: self.set.clone(),
             symmetric: self.symmetric,
             verified: match (self.row_proofs, self.no_row_proofs, self.batch) {
@@ -207,7 +230,6 @@ impl Encode {
             lifetime: self.publish.lifetime(),
             attribution: self.attribution.clone(),
         };
-        job.check_symmetric(self.batch.is_some())?;
         if let Some(part) = single {
             return job.run_part(part, screen);
         }
@@ -215,11 +237,33 @@ impl Encode {
             let done = job.run_batch(max_batch.into(), screen)?;
             let log = self.publish.write_with(&self.out, self.signing_key.as_deref())?;
             let read = self.source.description(done.summary.notes.lines);
-            return Ok(done.report(read, self.source.input(), &self.out, log));
+            return Ok(done.report(read, self.source.input(), &self.out, log, choice.as_ref()));
         }
         let done = job.run(screen)?;
         let log = self.publish.write_with(&self.out, self.signing_key.as_deref())?;
-        Ok(self.report(&done, log))
+        Ok(self.report(&done, log, lookups, choice.as_ref()))
+    }
+
+    /// Chooses a scheme, since none was named.
+    fn choose(&self, input: &Path, screen: Screen) -> Result<SchemeChoice> {
+        for (option, is_given) in [("--goal", self.goal.is_some()), ("--set", self.set.is_some())] {
+            if is_given {
+                return Err(Failure::usage(format!("{option} chooses parameters of a named scheme"))
+                    .fix(format!("give --scheme too, or omit {option}")));
+            }
+        }
+        let request = ChoiceRequest {
+            source: &self.source,
+            input,
+            out: &self.out,
+            replace: self.replace,
+            lookups: self.lookups,
+            batch: self.batch,
+            parts: self.parts,
+            symmetric: self.symmetric,
+            row_proofs: self.row_proofs,
+        };
+        request.choose(screen)
     }
 
     fn table_name(&self) -> Result<TableName> {
@@ -233,7 +277,13 @@ impl Encode {
         })
     }
 
-    fn report(&self, done: &EncodeOutcome, log: Option<LogUpdate>) -> Report {
+    fn report(
+        &self,
+        done: &EncodeOutcome,
+        log: Option<LogUpdate>,
+        lookups: u64,
+        choice: Option<&SchemeChoice>,
+    ) -> Report {
         let EncodeOutcome { summary, notes, scheme, image, public_key, stages, took } = done;
         let (catalog, public_key) = (image.catalog(), public_key.to_string());
         let mut text: Vec<String> = log.iter().map(log_line).collect();
@@ -241,7 +291,10 @@ impl Encode {
         text.push(self.source.description(notes.lines));
         text.extend(remarks(notes, summary.image_bytes, self.source.input()));
         let mut lines = table_summary::lines(catalog, Some(scheme), &public_key);
-        lines.push(("chosen for", chosen_for(self.lookups, done)));
+        match choice {
+            Some(choice) => lines.extend(choice.lines()),
+            None => lines.extend(chosen_for(lookups, done)),
+        }
         if summary.stored_rows_bytes > 0 {
             lines.push((
                 "stored",
@@ -255,6 +308,7 @@ impl Encode {
             "notes": notes,
             "table": catalog.table,
             "scheme": scheme,
+            "choice": choice.map(SchemeChoice::json),
             "snapshot": table_summary::snapshot(catalog.digest()),
             "public_key": public_key,
             "log": log_json(log.as_ref()),
@@ -266,31 +320,38 @@ impl Encode {
 
     /// Applies the choice.
     pub(crate) fn take(&mut self, choice: PlanChoice) -> Result<()> {
-        self.scheme = scheme(&choice.scheme).map_err(|why| {
+        let named = scheme(&choice.scheme).map_err(|why| {
             Failure::new(Exit::Params, format!("the plan has scheme {}: {why}", choice.scheme))
                 .fix("make the plan again with this build")
         })?;
-        self.goal = choice.goal()?;
+        (self.scheme, self.goal) = (Some(named), Some(choice.goal()?));
         self.source.arrange(choice.keys)?;
-        (self.set, self.lookups, self.batch) = (choice.set, choice.lookups, choice.batch);
+        (self.set, self.lookups, self.batch) = (choice.set, Some(choice.lookups), choice.batch);
         (self.symmetric, self.row_proofs, self.no_row_proofs) =
             (choice.symmetric, choice.verified, !choice.verified);
         Ok(())
     }
 }
 
-/// The reason for the shape of the table.
-fn chosen_for(lookups: u64, done: &EncodeOutcome) -> String {
+/// Lookups of one client per epoch for which the parameters of a named scheme are chosen.
+const LOOKUPS_OF_NAMED: u64 = 1000;
+
+/// The reason for the shape of the table, and the bytes of a download if they are fewer.
+fn chosen_for(lookups: u64, done: &EncodeOutcome) -> Vec<(&'static str, String)> {
     let scheme = &done.scheme;
     let each = scheme.query_bytes.saturating_add(scheme.answer_bytes);
     let once = scheme.artifact_bytes.saturating_add(scheme.keys_bytes);
     let all = once.saturating_add(lookups.saturating_mul(each));
-    format!(
+    let catalog = done.image.catalog();
+    let table = catalog.rows.saturating_mul(catalog.row_bytes);
+    let chosen = format!(
         "{} in total for {} lookups of one client per epoch (--lookups), with {}",
         units::bytes(all),
         units::count(lookups),
         if scheme.keys_bytes > 0 { "keys" } else { "the hint" },
-    )
+    );
+    let download = || ("a download", format!("{}, which is less (--scheme trivial)", units::bytes(table)));
+    std::iter::once(("chosen for", chosen)).chain((table < all).then(download)).collect()
 }
 
 /// Maximum bytes of a plan, which has some kilobytes for each layout.
