@@ -1,6 +1,6 @@
 """HAProxy as Ray Serve starts it, with the bounds that Ray Serve's configuration leaves out. Ray runs this program in HAProxy's place.
 
-Ray Serve's configuration tells the ingress nothing of who asks, reads bodies into memory before anyone has admitted them, keeps idle
+Ray Serve's configuration does not pass the client's address to the ingress, reads bodies into memory before they are admitted, keeps idle
 clients for an hour and binds its statistics to all interfaces. This adds the address of each client, back-pressure, time limits and so
 many connections of one network; and ends with an error where the configuration is not the one that it was written for.
 

@@ -48,7 +48,7 @@
 // report it: a server learns from that.
 #define SOTTO_UNREADABLE -8
 
-// This machine, or sotto itself, failed.
+// Code for a failure of this machine, or of sotto itself.
 #define SOTTO_MACHINE -9
 
 // A transport returns this to cancel the call.
@@ -72,7 +72,7 @@ typedef struct {
   const char *content_type;
   // The body.
   const uint8_t *body;
-  // Its bytes; 0 for a GET.
+  // Bytes of the body; 0 for a GET.
   size_t body_len;
   // Maximum bytes of the body of a success. A larger one is refused, so reading can stop there.
   uint64_t limit;
@@ -82,7 +82,7 @@ typedef struct {
 // refusal; `SOTTO_NETWORK` or `SOTTO_TIMEOUT` without a response; or `SOTTO_CANCELLED` to cancel
 // the call.
 //
-// It follows no redirect, which would take the query to somebody else: a response of 3xx is a response. It sends no cookie and
+// A transport follows no redirect, which would take the query to somebody else: 3xx is a response. It sends no cookie and
 // keeps none, and adds no header of its own that differs between callers (`User-Agent`, `Accept-Language`, `Authorization`,
 // `Referer`): each would tie lookups to a person. It caches nothing.
 typedef int32_t (*SottoTransport)(void *context, const SottoRequest *request, SottoReply *reply);
@@ -110,9 +110,9 @@ typedef struct {
 
 // Bytes that the library owns. Leave them as they are, and free them with `sotto_free`.
 typedef struct {
-  // Where they lie; null if there are none.
+  // Pointer to the bytes; null if there are none.
   uint8_t *data;
-  // How many there are.
+  // Number of bytes.
   size_t len;
 } SottoBuffer;
 
@@ -164,7 +164,7 @@ int32_t sotto_get_row(SottoTable table, uint64_t row, SottoBuffer *value, SottoE
 // `key` points to `key_len` bytes, `value` to one, and `error` to one or is null.
 int32_t sotto_get_key(SottoTable table, const uint8_t *key, size_t key_len, SottoBuffer *value, SottoError *error);
 
-// Looks up several rows and keys in one round, which is filled up to a multiple of `batch`: the server sees how many batches,
+// Looks up several rows and keys in one round, which is padded to a multiple of `batch`: the server sees how many batches,
 // and neither how many lookups there were nor which. `lookups` is a JSON list of numbers and texts. Read the values with
 // `sotto_value_at`.
 //
@@ -185,14 +185,14 @@ int32_t sotto_value_at(const SottoBuffer *values, size_t index, const uint8_t **
 // `json` points to one, and `error` to one or is null.
 int32_t sotto_last(SottoTable table, SottoBuffer *json, SottoError *error);
 
-// What the table is, as it is now, as JSON.
+// Description of the table as it is now, as JSON.
 //
 // # Safety
 // `json` points to one, and `error` to one or is null.
 int32_t sotto_about(SottoTable table, SottoBuffer *json, SottoError *error);
 
-// Looks for a newer epoch: `SOTTO_NEWER` if there was one, `SOTTO_OK` if not. Lookups do that by themselves once theirs has
-// ended.
+// Checks for a newer epoch: `SOTTO_NEWER` if there was one, `SOTTO_OK` if not. Lookups do that by themselves once their epoch
+// has ended.
 //
 // # Safety
 // `error` points to one, or is null.
@@ -229,13 +229,13 @@ int32_t sotto_reply_status(SottoReply *reply, uint16_t status);
 // `reply` is what the callback was given, or null; the texts end in a zero byte, or are null.
 int32_t sotto_reply_header(SottoReply *reply, const char *name, const char *value);
 
-// Adds bytes to the response's body. `SOTTO_PEER` once they are more than it can have: nobody needs to read on.
+// Adds bytes to the response's body. `SOTTO_PEER` once the body exceeds its limit: reading can stop there.
 //
 // # Safety
 // `reply` is what the callback was given, or null; `data` points to `len` bytes, or is null.
 int32_t sotto_reply_body(SottoReply *reply, const uint8_t *data, size_t len);
 
-// Says why no response came, in a sentence for people.
+// Sets the reason why no response arrived, in a sentence for people.
 //
 // # Safety
 // `reply` is what the callback was given, or null; `why` ends in a zero byte, or is null.

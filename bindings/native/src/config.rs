@@ -35,7 +35,9 @@ pub(crate) fn parse(json: &[u8]) -> Result<Config, BindingError> {
     }
     let twice = |(i, server): (usize, &String)| servers.iter().skip(i + 1).any(|other| other == server);
     if servers.iter().enumerate().any(twice) {
-        return Err(wrong("\"servers\" has one address twice, whose server would learn what is looked up"));
+        return Err(wrong(
+            "\"servers\" lists one address twice, and its server would learn which row is looked up",
+        ));
     }
     let options: Options =
         serde_json::from_value(Value::Object(all)).map_err(|error| wrong(&error.to_string()))?;

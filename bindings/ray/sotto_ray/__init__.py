@@ -13,7 +13,7 @@
 | `encode` | parts made side by side by Ray's tasks, signed by the publisher's process |
 | `private_keys` | no private key in a folder that every machine reads |
 | `up` | all of it started, and how it stands |
-| `environment` | what Ray should be told where it is started |
+| `environment` | the environment in which Ray is started |
 | `application` | the same for Ray Serve's configuration files |
 
 Frames are read and answers are made by the Rust core, through the package `sotto`.

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from .environment import names_peers
 
 PEER = "x-sotto-peer"
-"""The header in which `sotto-ray-haproxy` says who asks."""
+"""Header in which `sotto-ray-haproxy` passes the client's address."""
 
 RATE = 64 << 10
 """Bytes that a client sends, or reads, in a second at least, once the wait is over."""
@@ -47,7 +47,7 @@ def peer(request: Request) -> str:
 
 
 class Deadline:
-    """Until when so many bytes are to have come or gone."""
+    """Deadline for a number of bytes to arrive or leave."""
 
     def __init__(self, max_wait_s: float) -> None:
         self._until = time.monotonic() + max_wait_s

@@ -7,7 +7,7 @@ reload -> a new epoch is whole -> prepare at every replica of every part -> writ
                                 the old epoch goes on, and what is wrong is said
 ```
 
-What is live is in a file before anyone acts on it, so whoever is killed in between finds the old epoch or the new one, and parts that
+The live epoch is in a file before anyone acts on it, so a process that is killed in between finds the old epoch or the new one, and parts that
 hold it. The epoch before stays prepared, for clients that are not there yet.
 """
 

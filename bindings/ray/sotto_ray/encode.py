@@ -29,7 +29,7 @@ def encode(
 
     `signing_key` is a file outside of `out`, and not on a disk that the cluster mounts; it is made if it is not there.
 
-    Run it again after a failure: what is there and whole is left as it is. `progress` is told how many pieces are made, of how many.
+    Run it again after a failure: complete pieces are left as they are. `progress` receives the number of pieces made, and of all pieces.
     A table of keys is made in one piece and then cut, by this process, since where keys lie is drawn for the whole table at once.
 
     Raises `SettingsError` if the signing key is where machines of the cluster can read it, or another private key is in `out`.

@@ -1,4 +1,4 @@
-"""What Ray should be told where it is started, on each machine: it reads it from its environment."""
+"""Environment variables with which Ray is started on each machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HAPROXY = "sotto-ray-haproxy"
 """The program that Ray runs in HAProxy's place."""
 
 _EVERYWHERE = {
-    # Whoever reaches a port of Ray's runs code: only those who have the token (`ray get-auth-token --generate`).
+    # Anyone who reaches a port of Ray's can run code, but only with the token (`ray get-auth-token --generate`).
     "RAY_AUTH_MODE": "token",
     # The ingress waits for parts and does little else: threads between Ray's loop and its own take longer than they save, and an
     # answer that its client does not read would lie between them.
@@ -38,6 +38,6 @@ def environment() -> dict[str, str]:
 
 
 def names_peers() -> bool:
-    """Whether requests come by the program that says who asks, and replaces what clients say of that."""
+    """Whether requests come through the proxy that passes the client's address, and replaces what clients send."""
     by_haproxy = os.environ.get("RAY_SERVE_ENABLE_HA_PROXY") == "1"
     return by_haproxy and os.path.basename(os.environ.get("RAY_SERVE_HAPROXY_BINARY_PATH", "")) == HAPROXY

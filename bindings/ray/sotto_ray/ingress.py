@@ -66,7 +66,7 @@ class Ingress:
         self._query_requests = metrics.Counter("sotto_query_requests", "Query requests by outcome", tag_keys=labels)
         self._lookups = metrics.Counter("sotto_lookups", "Queries answered in passes")
         self._passes = metrics.Counter("sotto_passes", "Passes over the table")
-        self._hedges = metrics.Counter("sotto_hedges", "Late parts that another replica was asked for")
+        self._hedges = metrics.Counter("sotto_hedges", "Parts that were queried at another replica because they were late")
         self._failures = metrics.Counter("sotto_part_failures", "Replicas that failed in a pass")
         self._seconds = metrics.Counter("sotto_core_seconds", "Core-seconds of passes")
         self._dollars = metrics.Counter("sotto_dollars", "Cost of these core-seconds, in dollars")
@@ -349,7 +349,7 @@ def deployment(cluster: Cluster) -> Any:
         Ingress,
         name="ingress",
         autoscaling_config={**scaling, "target_ongoing_requests": cluster.batch * 2},
-        # More than are admitted, so that the others are told so as the wire has it; and a bound for those that wait even for that.
+        # More than are admitted, so that the others get a proper refusal; and a bound for those that wait even for that.
         max_ongoing_requests=cluster.max_waiting * 2,
         max_queued_requests=cluster.max_waiting * 2,
         ray_actor_options={"num_cpus": 0},

@@ -1,7 +1,7 @@
 """An actor that holds a part's image mapped, and answers with partials.
 
-It holds the epochs that it was told to prepare, the live one and the one before. Ray starts it again when it dies; it then asks the
-controller what is live, opens that, and fetches clients' keys as they are asked with.
+It holds the epochs that it has to prepare, the live one and the one before. Ray starts it again when it dies; it then asks the
+controller for the live epoch, opens it, and fetches clients' keys when queries use them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class PartNotLoaded(Exception):
 
 
 class UnknownSession(Exception):
-    """Nobody keeps these keys: the client has to register them again."""
+    """These keys are not stored anywhere: the client has to register them again."""
 
     def __init__(self, session: bytes) -> None:
         super().__init__(session)

@@ -1,6 +1,6 @@
 """Private keys and the folders that every machine of a cluster reads: no key may lie in one.
 
-Whoever runs code on any machine of a cluster reads the disk that all of them share. A signing key there publishes in its owner's name,
+Anyone who runs code on any machine of a cluster can read the disk that all of them share. A signing key there publishes in its owner's name,
 so a key is made and read by the publisher's process alone, on the publisher's machine.
 """
 

@@ -1,7 +1,7 @@
-"""One pass over a table: every part is asked for every query, and an answer is made of all partials or not at all.
+"""One pass over a table: every part gets every query, and an answer is made of all partials or not at all.
 
-Which replica of a part is asked depends on nothing but whose turn it is, so it says nothing of what is wanted. A replica that is late
-is not waited for: another one is asked too, and the first to answer counts. One that dies is asked no more, and another one is, until
+Which replica of a part is queried depends on turns alone, so it reveals nothing of the rows. A late replica
+is not waited for: another one is queried too, and the first answer counts. A replica that dies is replaced by another one, until
 the time is over.
 """
 
@@ -18,10 +18,10 @@ from ray.exceptions import RayError
 from .part import PartNotLoaded, UnknownSession, WrongPart
 
 AGAIN_S = 0.05
-"""How long to wait before replicas that all failed are asked again."""
+"""How long to wait before replicas that all failed are queried again."""
 
 SIZES_S = 5.0
-"""How long a replica may take to say what its answers take, before another one is asked."""
+"""How long a replica may take to report the time of its answers, before another one is queried."""
 
 LATE = 256
 """Times of a part that its 95th percentile is taken of."""
@@ -117,7 +117,7 @@ async def _answer(actor: Any, digest: str, queries: list[tuple[bytes, bytes]]) -
 
 
 def _forget(task: asyncio.Task[Any]) -> None:
-    # A replica that answers late, or dies, is nobody's concern any more.
+    # A replica that answers late, or dies, no longer matters.
     if not task.cancelled():
         task.exception()
 

@@ -24,7 +24,7 @@ class Cluster:
     state_resource: str = ""
     """The resource of Ray that those machines have which may write `state`; without one every machine may. See `ray start --resources`."""
     replicas: int = 1
-    """Actors that hold each part. With two a machine may fail, and slow answers are asked for twice."""
+    """Actors that hold each part. With two a machine may fail, and slow answers are requested twice."""
     threads_per_part: int = 1
     """Cores that a part has, for itself: Ray places it where they are."""
     ingresses: int = 1
@@ -38,7 +38,7 @@ class Cluster:
     batch_wait_ms: float = 0.0
     """How long a query waits for others to share its pass. Those that come during passes share the next one anyhow."""
     max_waiting: int = 256
-    """Requests of one ingress that are under way, from their first byte to the last of the answer; more are told to come back."""
+    """Requests of one ingress that are under way, from their first byte to the last of the answer; further ones are refused with Retry-After."""
     max_waiting_per_network: int = 64
     """Those of one network: an IPv4 address, or the first 64 bits of an IPv6 address. 0: any number."""
     memory_mib: int = 256
@@ -48,7 +48,7 @@ class Cluster:
     deadline_s: float = 30.0
     """How long a query request may take, replicas that failed included."""
     hedge_min_ms: float = 20.0
-    """A part that has not answered by then, nor by the 95th percentile of late, is asked at another replica too."""
+    """A part that has not answered by then, nor by the 95th percentile of recent answers, is queried at another replica too."""
     session_mib: int = 4096
     """Memory for clients' keys, of each process: ingresses and parts, where they are admitted, and the one that keeps them."""
     stored_mib: int = 16_384
@@ -58,7 +58,7 @@ class Cluster:
     registrations_per_minute: int = 300
     """Registrations of one network. 0: any number."""
     session_ttl_s: int = 86_400
-    """How long keys are kept that nobody uses."""
+    """How long unused keys are stored."""
     reload_every_s: float = 5.0
     """How often new epochs are taken up; 0: only on request."""
     dollars_per_core_hour: float = 0.04

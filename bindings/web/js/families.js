@@ -43,7 +43,7 @@ export const families = {
   // end families
 };
 
-// A module of one function, which gives a register of sixteen bytes. Whoever cannot run such code refuses it.
+// A module of one function, which gives a register of sixteen bytes. An engine that cannot run such code refuses it.
 const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 8, 1, 6, 0, 65, 0, 253, 15, 11];
 
 /** Whether this browser runs WebAssembly with SIMD. */

@@ -32,7 +32,7 @@ export class FilePool {
   #number = 0;
   #files = 0;
 
-  /** Opens the pool in a folder of the browser's file system, with so many free files at least. */
+  /** Opens the pool in a folder of the browser's file system, with at least that many free files. */
   static async open(folder, spare) {
     const pool = new FilePool();
     pool.#folder = folder;
@@ -60,7 +60,7 @@ export class FilePool {
     return this.#named.size;
   }
 
-  /** Opens more files, until so many are free. */
+  /** Opens more files, until that many are free. */
   async reserve(spare) {
     while (this.#free.length < spare) {
       const handle = await this.#handle(String(this.#files), true);

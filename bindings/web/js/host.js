@@ -1,4 +1,4 @@
-// What the client below asks of the browser: requests, files, waiting. All of it waits until it is done.
+// What the client needs of the browser: requests, files, waiting. All of it blocks until it is done.
 
 const RESPONSE_LIMIT = "TooLarge";
 
@@ -71,7 +71,7 @@ export class Host {
   remove = (name) => this.#files.remove(name);
   rename = (from, to) => this.#files.rename(from, to);
 
-  /** Waits so many milliseconds. */
+  /** Waits that many milliseconds. */
   pause(milliseconds) {
     if (waiter) {
       Atomics.wait(waiter, 0, 0, milliseconds);

@@ -8,7 +8,7 @@ export * from "./errors.js";
 const ROWS_LIMIT = 2n ** 64n;
 const DEFAULTS = { timeout: 60, maxWait: 120 };
 
-/** Opens a table, or a stack of that name: at one address, or at one for each server its scheme asks, server 0 first. */
+/** Opens a table, or a stack of that name: at one address, or at one for each server of its scheme, server 0 first. */
 export async function connect(urls, table, options = {}) {
   const opened = new Table(SECRET, specOf(urls, table, options), options);
   await opened.open(options);
@@ -84,7 +84,7 @@ export class Table {
     return changed;
   }
 
-  /** Closes it. Asked again, it throws. */
+  /** Closes the table. Later calls throw. */
   async close() {
     if (this.#closed) return;
     const closing = this.#worker.isRunning && this.#call("close", {});

@@ -48,7 +48,7 @@ export class Storage {
     return this.#release !== undefined;
   }
 
-  /** Takes the turn, and waits for it so many milliseconds. Gives whether it could. */
+  /** Takes the turn, waiting at most that many milliseconds. Returns whether it did. */
   async take(maxWait, onWaiting) {
     if (this.isHeld) return true;
     const lock = `sotto:${this.#name}`;
@@ -108,7 +108,7 @@ export class Storage {
     return pending.some((lock) => lock.name === `sotto:${this.#name}`);
   }
 
-  /** Lets another tab have its turn. Whoever used the files must have ended. */
+  /** Lets another tab have its turn. The files must no longer be in use. */
   giveUp() {
     for (const pool of Object.values(this.#pools ?? {})) pool.close();
     this.#pools = undefined;
@@ -121,10 +121,10 @@ export class Storage {
     this.#channel.close();
   }
 
-  // The files of the client below, by name. `#ranOut` tells afterwards why one could not be made.
+  // The files of the client below, by name. `#ranOut` shows afterwards why one could not be made.
   #ranOut = false;
 
-  /** Whether a file was wanted that could not be made at once, since this was last asked. */
+  /** Whether a file was requested that could not be made at once, since the last call. */
   takeRanOut() {
     const ranOut = this.#ranOut;
     this.#ranOut = false;

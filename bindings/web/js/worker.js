@@ -1,6 +1,6 @@
 // The worker of one table: the whole client runs here, and waits for the network and the disk as a program does.
 //
-// It is told `{id, op, ...}` and says `{id, value}` or `{id, fault}`, and in between `{progress}` and `{event}`.
+// It receives `{id, op, ...}` and replies `{id, value}` or `{id, fault}`, and in between `{progress}` and `{event}`.
 // Calls are made one after the other. What is open is opened by the first call that needs it, and again after another tab had its
 // turn.
 
@@ -97,7 +97,7 @@ async function opened(spec) {
       host.isFresh = false;
       return;
     } catch (error) {
-      // How many files there have to be nobody knows beforehand. Nothing was asked yet.
+      // The number of files is not known beforehand. No query was sent yet.
       ranOut = storage?.takeRanOut() ?? false;
       if (ranOut) continue;
       if (folderOptions.cache && isCache(error)) {

@@ -49,7 +49,7 @@ function difference(now, before) {
   for (let i = 0; i < now.prefix.length; i += 1) same += now.prefix[i] === before.prefix[i];
   const share = ((1 - same / now.prefix.length) * 100).toFixed(1);
   const question = now.asked === before.asked ? "The question was the same" : "The question was another one";
-  return `${question}, and ${share} % of the bytes differ. Whoever sees both cannot tell whether they ask for one thing or for two.`;
+  return `${question}, and ${share} % of the bytes differ. Anyone who sees both cannot tell whether they are for one row or for two.`;
 }
 
 /** Lines of a name, a figure and a bar. */

@@ -28,7 +28,7 @@ pub const SOTTO_STORAGE: i32 = -7;
 /// An answer is unreadable, and the fault unknown. Do not repeat the lookup at once, and do not
 /// report it: a server learns from that.
 pub const SOTTO_UNREADABLE: i32 = -8;
-/// This machine, or sotto itself, failed.
+/// Code for a failure of this machine, or of sotto itself.
 pub const SOTTO_MACHINE: i32 = -9;
 /// A transport returns this to cancel the call.
 pub const SOTTO_CANCELLED: i32 = -10;
@@ -36,9 +36,9 @@ pub const SOTTO_CANCELLED: i32 = -10;
 /// Bytes that the library owns. Leave them as they are, and free them with `sotto_free`.
 #[repr(C)]
 pub struct SottoBuffer {
-    /// Where they lie; null if there are none.
+    /// Pointer to the bytes; null if there are none.
     pub data: *mut u8,
-    /// How many there are.
+    /// Number of bytes.
     pub len: usize,
 }
 

@@ -119,7 +119,7 @@ pub unsafe extern "C" fn sotto_get_key(
     unsafe { one(table, ParsedLookup::key(bytes("key", key, key_len, MAX_KEY)), value, error) }
 }
 
-/// Looks up several rows and keys in one round, which is filled up to a multiple of `batch`: the server sees how many batches,
+/// Looks up several rows and keys in one round, which is padded to a multiple of `batch`: the server sees how many batches,
 /// and neither how many lookups there were nor which. `lookups` is a JSON list of numbers and texts. Read the values with
 /// `sotto_value_at`.
 ///
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn sotto_last(
     unsafe { fill(table, json, error, |state| written(&state.last)) }
 }
 
-/// What the table is, as it is now, as JSON.
+/// Description of the table as it is now, as JSON.
 ///
 /// # Safety
 /// `json` points to one, and `error` to one or is null.
@@ -197,8 +197,8 @@ pub unsafe extern "C" fn sotto_about(
     unsafe { fill(table, json, error, |state| written(&state.opened()?.about()?)) }
 }
 
-/// Looks for a newer epoch: `SOTTO_NEWER` if there was one, `SOTTO_OK` if not. Lookups do that by themselves once theirs has
-/// ended.
+/// Checks for a newer epoch: `SOTTO_NEWER` if there was one, `SOTTO_OK` if not. Lookups do that by themselves once their epoch
+/// has ended.
 ///
 /// # Safety
 /// `error` points to one, or is null.

@@ -30,7 +30,7 @@ pub struct SottoRequest {
     pub content_type: *const c_char,
     /// The body.
     pub body: *const u8,
-    /// Its bytes; 0 for a GET.
+    /// Bytes of the body; 0 for a GET.
     pub body_len: usize,
     /// Maximum bytes of the body of a success. A larger one is refused, so reading can stop there.
     pub limit: u64,
@@ -48,7 +48,7 @@ pub struct SottoReply {
 /// refusal; `SOTTO_NETWORK` or `SOTTO_TIMEOUT` without a response; or `SOTTO_CANCELLED` to cancel
 /// the call.
 ///
-/// It follows no redirect, which would take the query to somebody else: a response of 3xx is a response. It sends no cookie and
+/// A transport follows no redirect, which would take the query to somebody else: 3xx is a response. It sends no cookie and
 /// keeps none, and adds no header of its own that differs between callers (`User-Agent`, `Accept-Language`, `Authorization`,
 /// `Referer`): each would tie lookups to a person. It caches nothing.
 pub type SottoTransport = Option<
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn sotto_reply_header(
     SOTTO_OK
 }
 
-/// Adds bytes to the response's body. `SOTTO_PEER` once they are more than it can have: nobody needs to read on.
+/// Adds bytes to the response's body. `SOTTO_PEER` once the body exceeds its limit: reading can stop there.
 ///
 /// # Safety
 /// `reply` is what the callback was given, or null; `data` points to `len` bytes, or is null.
@@ -221,7 +221,7 @@ pub unsafe extern "C" fn sotto_reply_body(reply: *mut SottoReply, data: *const u
     SOTTO_OK
 }
 
-/// Says why no response came, in a sentence for people.
+/// Sets the reason why no response arrived, in a sentence for people.
 ///
 /// # Safety
 /// `reply` is what the callback was given, or null; `why` ends in a zero byte, or is null.

@@ -122,7 +122,7 @@ _OPTIONS = (
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
-    """What Rust is told, out of a call's arguments."""
+    """Options for the Rust library, from the arguments of a call."""
     options = {name: given[name] for name in _OPTIONS}
     for name in _PATHS:
         options[name] = None if options[name] is None else fspath(options[name])

@@ -71,7 +71,7 @@ def serve(
     """Serves the tables in these folders, each written by `sotto encode` or `sotto.encode`, on threads of its own.
 
     `port`: 0 takes a free one. `role`: which of a scheme's servers this one is. `state`: a folder that keeps clients' keys over
-    restarts. `threads`: of a pass over a table; 0 for one per core. For a server that strangers ask, run the command `sotto serve`.
+    restarts. `threads`: of a pass over a table; 0 for one per core. For a public server, run the command `sotto serve`.
     """
     paths = [path] if isinstance(path, (str, PathLike)) else list(path)
     dirs = [fspath(each) for each in paths]

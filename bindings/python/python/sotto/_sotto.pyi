@@ -203,9 +203,9 @@ class Front:
 
 @final
 class RequestAdmission:
-    """Admits requests: so many at once, so many of one network (0: any number), and so many bytes for all of them.
+    """Admits requests up to limits: requests at once, requests of one network (0: no limit), and bytes of all of them.
 
-    A network is an IPv4 address or the first 64 bits of an IPv6 address. Whoever is refused gets `PeerError` with the code `busy`.
+    A network is an IPv4 address or the first 64 bits of an IPv6 address. A request above a limit raises `PeerError` with the code `busy`.
     """
 
     def __new__(cls, requests: int, per_network: int, max_bytes: int) -> RequestAdmission: ...
@@ -217,14 +217,14 @@ class RequestPermit:
     """A request that was admitted, and the memory that it holds, until it is released or collected."""
 
     def grow(self, bytes: int) -> None:
-        """Takes so many bytes more, or raises `PeerError` and takes none."""
+        """Takes that many more bytes, or raises `PeerError` and takes none."""
     def release(self) -> None: ...
 
 @final
 class KeyStore:
     """Clients' keys: in memory, and in the folder `state` over restarts, which one process at a time has open.
 
-    Where bytes run out, the network that has the most gives way, with what it has not used for longest. One network has so many
+    When bytes run out, the least recently used keys of the network with the most bytes are evicted. One network has so many
     sessions (`per_network`), and may register so often (`per_minute`); 0 is any number.
     """
 
@@ -244,7 +244,7 @@ class KeyStore:
 
 @final
 class SessionCache:
-    """Admitted keys of this process, up to so many bytes: of the client that has the most, the least recently used go first."""
+    """Admitted keys of this process, up to a number of bytes: the least recently used of the client with the most are evicted first."""
 
     def __new__(cls, max_bytes: int) -> SessionCache: ...
     def get(self, table: str, params: bytes, session: bytes) -> Session | None: ...

@@ -18,7 +18,7 @@ AsyncTransportFn = Callable[[str, str, dict[str, str], bytes], Awaitable[Answer]
 
 
 class AsyncTransport:
-    """Sends requests by a coroutine function, on the loop of whoever awaits."""
+    """Sends requests by a coroutine function, on the event loop of the caller that awaits."""
 
     def __init__(self, timeout: float) -> None:
         self.loop: asyncio.AbstractEventLoop | None = None

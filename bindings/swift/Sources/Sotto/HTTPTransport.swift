@@ -46,12 +46,12 @@ public func httpTransport(_ servers: [String], timeout: TimeInterval = 60) -> Tr
     }
 }
 
-/// What came of a request. Written before the semaphore is signaled, and read after.
+/// Outcome of a request. Written before the semaphore is signaled, and read after.
 private final class Outcome: @unchecked Sendable {
     var result: Result<Response, Error> = .failure(URLError(.unknown))
 }
 
-/// Hands a redirect on as the response that it is: to follow it would take the query to somebody else.
+/// Returns a redirect as a response: following it would take the query to somebody else.
 private final class NoRedirects: NSObject, URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession,

@@ -1,7 +1,7 @@
 import CSotto
 import Foundation
 
-/// What is said when a table is opened, beyond which it is. Names are those of the README of bindings/native.
+/// Options for opening a table. Names are those of the README of bindings/native.
 public struct Options: Encodable {
     public var snapshot: String?
     public var cache: String?
@@ -31,11 +31,11 @@ public struct Request {
     public let path: String
     public let headers: [String: String]
     public let body: Data
-    /// Most bytes of a success's body.
+    /// Maximum bytes of a success's body.
     public let limit: UInt64
 }
 
-/// What came back. A refusal is a response, too.
+/// Response of a server. A refusal is a response, too.
 public struct Response {
     public let status: UInt16
     public let headers: [String: String]
@@ -46,7 +46,7 @@ public struct Response {
     }
 }
 
-/// Sends a request, and waits for the response, as `httpTransport` does. One of the caller's own follows no redirect (it would take
+/// Sends a request, and waits for the response, as `httpTransport` does. A transport of the caller must follow no redirect (which would take
 /// the query to somebody else), sends and keeps no cookie, adds no header that differs between callers, and caches nothing. Throws `URLError.timedOut` if none came in time, `CancellationError` to end the call.
 public typealias Transport = @Sendable (Request) throws -> Response
 
@@ -73,7 +73,7 @@ public struct LookupCost: Decodable {
     public let leakage: String
 }
 
-/// What a table is.
+/// Description of an open table.
 public struct TableInfo: Decodable {
     public let name, snapshot, scheme, kind, value, signer, trust: String
     public let epoch, rows, rowBytes: UInt64
@@ -95,7 +95,7 @@ public enum Lookup: Encodable {
     }
 }
 
-/// An open table. Any thread may ask it; lookups of one table are made one after the other.
+/// An open table. Any thread may use it; lookups of one table are made one after the other.
 public final class Table: @unchecked Sendable {
     private let number: SottoTable
     private let box: TransportBox
@@ -140,7 +140,7 @@ public final class Table: @unchecked Sendable {
         }
     }
 
-    /// Several rows and keys in one round, which is filled up to a multiple of `batch`.
+    /// Several rows and keys in one round, which is padded to a multiple of `batch`.
     public func getMany(_ lookups: [Lookup]) throws -> [Data?] {
         let json = [UInt8](try JSONEncoder().encode(lookups))
         var values = SottoBuffer(data: nil, len: 0)
@@ -157,10 +157,10 @@ public final class Table: @unchecked Sendable {
     /// What the last lookup cost; nil before the first.
     public var last: LookupCost? { get throws { try decoded { sotto_last(number, &$0, &$1) } } }
 
-    /// What the table is, as it is now.
+    /// Description of the table as it is now.
     public var about: TableInfo? { get throws { try decoded { sotto_about(number, &$0, &$1) } } }
 
-    /// Looks for a newer epoch, and gives whether there was one.
+    /// Checks for a newer epoch, and returns whether there was one.
     @discardableResult public func refresh() throws -> Bool {
         try checked { error in sotto_refresh(number, &error) } == SOTTO_NEWER
     }

@@ -3,40 +3,40 @@ package sotto
 import org.json.JSONArray
 import org.json.JSONObject
 
-/** What is said when a table is opened, beyond which it is. All of it may be left out. */
+/** Options for opening a table. All of them are optional. */
 data class Options(
-    /** The only snapshot that is taken, by the digest of its catalog (`sotto inspect`): any other is refused, and none is followed. */
+    /** Snapshot to accept, as the digest of its catalog (`sotto inspect`): any other is refused, newer ones too. */
     val snapshot: String? = null,
-    /** A folder for hints, registered keys, and what was seen of tables. */
+    /** Folder for hints, registered keys and known tables. */
     val cache: String? = null,
-    /** Where the key that encrypts kept keys lies, if not in the cache. */
+    /** File of the key that encrypts stored keys, if it is not in the cache. */
     val keyFile: String? = null,
-    /** A folder for hints that are used up by asking, which must not be copied; it needs a [rollbackDir]. */
+    /** Folder for hints that queries spend, which must not be copied; it needs a [rollbackDir]. */
     val state: String? = null,
-    /** A second folder, whose rollback counter exposes a copy of the state. */
+    /** Second folder, whose rollback counter exposes a copy of the state. */
     val rollbackDir: String? = null,
-    /** Whether such hints may lie in memory alone, and be lost with the process. */
+    /** Whether such hints may be in memory only, and be lost with the process. */
     val inMemory: Boolean = false,
     /** Whether a table is refused whose rows cannot be verified one by one. */
     val requireRowProofs: Boolean = false,
-    /** Whether keys are registered for this opening alone, so that the server cannot tie it to another. */
+    /** Whether to register keys for this opening alone, so that the server cannot link it to another. */
     val freshKeys: Boolean = false,
-    /** How many seconds a busy server is waited for. */
+    /** Seconds to wait for a busy server. */
     val maxWait: Double = 120.0,
-    /** What [Table.getMany] fills its rounds up to. */
+    /** Number of lookups to which [Table.getMany] pads its rounds. */
     val batch: Int = 16,
-    /** Is told how far an opening is: a stage, bytes that are there, and bytes in all or 0. */
+    /** Receives the progress of an opening: a stage, bytes done, and bytes in total or 0. */
     val progress: ((String, Long, Long) -> Unit)? = null,
 )
 
-/** Rows of somebody else's table, without telling them which. */
+/** Looks up rows of a server's table without revealing which. */
 object Sotto {
     /** The library's version. */
     val version: String get() = Native.library.sotto_version()
 
     /**
-     * Replays a recorded lookup (`spec/vectors`: the text, then the bytes of the file beside it), and gives its row: whether the
-     * library makes the recorded bytes on this processor. It takes no server.
+     * Replays a recorded lookup (`spec/vectors`: the text, then the bytes of the file beside it), and returns its row: this checks that
+     * the library makes the recorded bytes on this processor. No server is needed.
      */
     fun selfTest(vector: ByteArray): ByteArray {
         val (row, error) = Pair(NativeBuffer(), NativeError())
@@ -48,8 +48,8 @@ object Sotto {
     /**
      * Opens a table, or a stack: fetches its catalog, and once what its scheme needs.
      *
-     * Without a [pin] (the publisher's key, as `sotto encode` prints it) the first key seen is believed. Every request goes through
-     * [transport], by default java.net.http's; another one decides on proxies, Tor, certificates and pools.
+     * Without a [pin] (the publisher's key, as `sotto encode` prints it) the first key seen is trusted. Every request goes through
+     * [transport], by default java.net.http's; pass another one to choose proxies, Tor, certificates and pools.
      */
     fun connect(
         url: String,

@@ -3,7 +3,7 @@ package sotto
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.runInterruptible
 
-/** As [Sotto.connect], in a thread for waiting. Whoever cancels it interrupts the transport. */
+/** Opens a table like [Sotto.connect], on a thread for blocking calls. Cancellation interrupts the transport. */
 suspend fun Sotto.open(
     url: String,
     table: String,

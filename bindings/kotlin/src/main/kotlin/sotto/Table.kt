@@ -9,7 +9,7 @@ import java.nio.CharBuffer
 import java.nio.charset.CharacterCodingException
 
 /**
- * An open table: [Sotto.connect] gives one. Any thread may ask it; lookups of one table are made one after the other.
+ * An open table, made by [Sotto.connect]. Any thread may use it; lookups of one table are made one after the other.
  *
  * [close] it, or `use` it.
  */
@@ -29,7 +29,7 @@ class Table private constructor(private val number: Long, private val transports
 
     /**
      * Several rows (numbers) and keys (texts) in one round, which is padded to a multiple of [Options.batch]: the server sees how many
-     * batches, and neither how many lookups there were nor which. What is neither is looked up like anything else, and refused
+     * batches, and neither how many lookups there were nor which. A value that is neither is looked up like any other, and refused
      * afterwards.
      */
     fun getMany(lookups: Iterable<Any?>): List<ByteArray?> {
@@ -47,10 +47,10 @@ class Table private constructor(private val number: Long, private val transports
     val about: TableInfo
         get() = tableInfo(JSONObject(json { json, error -> Native.library.sotto_about(number, json, error) }))
 
-    /** Looks for a newer epoch, and gives whether there was one. Lookups do that by themselves when the old one ends. */
+    /** Checks for a newer epoch, and returns whether there was one. Lookups do that by themselves when the old one ends. */
     fun refresh(): Boolean = called(transports) { Native.library.sotto_refresh(number, it) } == NEWER
 
-    /** Closes it. Waits for whoever is asking it. */
+    /** Closes the table. Waits for lookups in progress. */
     override fun close() {
         NativeError().let { if (Native.library.sotto_close(number, it) < 0) Native.library.sotto_error_free(it) }
     }
@@ -91,7 +91,7 @@ class Table private constructor(private val number: Long, private val transports
             byteArrayOf(-1)
         }
 
-        /** The values of a round: how many, where each lies, and their bytes (bindings/native/README.md draws it). */
+        /** Values of a round: how many, where each is, and their bytes (bindings/native/README.md draws it). */
         private fun values(all: ByteArray): List<ByteArray?> {
             val from = ByteBuffer.wrap(all).order(ByteOrder.LITTLE_ENDIAN)
             return List(from.getLong().toInt()) {

@@ -21,7 +21,7 @@ data class LookupCost(
     val query: Double,
     val roundTrip: Double,
     val recover: Double,
-    /** What the slowest server says that its passes took, and that requests waited for them, if it says so. */
+    /** Time that the slowest server reports for its passes, and for requests waiting for them, if it reports them. */
     val server: Double?,
     val queued: Double?,
     /** Rows that the servers saw opened, in a symmetric table. */
@@ -30,7 +30,7 @@ data class LookupCost(
     val leakage: String,
 )
 
-/** What an open table says of itself. */
+/** Description of an open table. */
 data class TableInfo(
     val name: String,
     val epoch: Long,
@@ -40,22 +40,22 @@ data class TableInfo(
     val rowBytes: Long,
     val scheme: String,
     val servers: Int,
-    /** How it is asked: `row`, `key` or `range`. */
+    /** How the table is queried: `row`, `key` or `range`. */
     val kind: String,
-    /** How keys are spelled, such as `email`; null if it is asked by row number. */
+    /** How keys are spelled, such as `email`; null if it is queried by row number. */
     val keyForm: String?,
     /** What values are: `text`, `bytes` or `unsigned`. */
     val value: String,
     /** The key that signed it: what to pin. */
     val signer: String,
-    /** Why that key is believed: `pinned`, `remembered` or `first-use`. */
+    /** Why that key is trusted: `pinned`, `remembered` or `first-use`. */
     val trust: String,
     /** Whether each row is compared with what was signed. */
     val verified: Boolean,
     val stack: Boolean,
     /** The largest number of rows or keys in one request. */
     val maxBatch: Long,
-    /** How many more queries there are before hints have to be made anew; null for any number. */
+    /** Number of queries left until hints have to be made again; null if unlimited. */
     val budget: Long?,
 )
 

@@ -14,11 +14,11 @@ class Request(
     val path: String,
     val headers: Map<String, String>,
     val body: ByteArray,
-    /** Most bytes of a success's body: nobody needs to read on. */
+    /** Maximum bytes of a success's body: reading can stop there. */
     val limit: Long,
 )
 
-/** What came back. A refusal is a response, too. */
+/** Response of a server. A refusal is a response, too. */
 class Response(val status: Int, val body: ByteArray, val headers: Map<String, String> = emptyMap())
 
 /** Sends requests to a server. Several threads may call it at once, where a table has several servers or is a stack. */
@@ -27,7 +27,7 @@ fun interface Transport {
     fun call(request: Request): Response
 }
 
-/** Transports behind sotto.h's callbacks. What they throw does not travel through the library: it is kept, and becomes a cause. */
+/** Transports behind sotto.h's callbacks. What they throw does not pass through the library: it is stored, and becomes a cause. */
 internal class TransportBox(private val transports: List<Transport>, private val progress: ((String, Long, Long) -> Unit)?) {
     private val thrown = AtomicReference<Throwable?>()
 
