@@ -184,7 +184,7 @@ release: toolchain ## an archive for this platform with its SHA-256, the same by
 fuzz-smoke: toolchain ## each fuzz target without libFuzzer; make fuzz-smoke SECONDS=60
 	SOTTO_FUZZ_SECONDS=$(or $(SECONDS),2) $(CARGO) test --locked --workspace --test smoke
 
-fuzz: toolchain ## one target with cargo-fuzz, on nightly; make fuzz TARGET=ask
+fuzz: toolchain ## one target with cargo-fuzz, on nightly; make fuzz TARGET=query_request
 	@test -n "$(TARGET)" || { echo "which one? make fuzz TARGET=..., of:"; sed -n 's/^    \([a-z_]*\): [a-z]*, [a-z_]*;$$/  \1/p' lab/fuzz/src/lib.rs; exit 2; }
 	@$(CARGO) fuzz --version > /dev/null 2>&1 || { echo "cargo-fuzz is missing: cargo install cargo-fuzz, and rustup toolchain install nightly"; exit 2; }
 	@mkdir -p lab/fuzz/corpus/$(TARGET)

@@ -9,7 +9,7 @@ use sotto_client::transport::Transport;
 use sotto_client::transport::retry::{RetryPolicy, RetryTransport};
 use sotto_client::{ClientError, Stack, Table};
 use sotto_core::Artifact;
-use sotto_wire::Code;
+use sotto_wire::ProblemCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ pub fn open(
 
 /// Whether a server reports that it has nothing of that name.
 fn is_missing(error: &ClientError) -> bool {
-    matches!(error.root(), ClientError::Refused(problem) if problem.code == Code::NoSuchTable)
+    matches!(error.root(), ClientError::Refused(problem) if problem.code == ProblemCode::NoSuchTable)
 }
 
 struct Connection {

@@ -15,8 +15,8 @@ use std::time::Duration;
 pub struct Options {
     /// Publisher's key, as `sotto encode` prints it.
     pub pin: Option<String>,
-    /// Only snapshot of the table to accept, by the digest of its catalog: `sotto inspect` prints
-    /// it.
+    /// Snapshot of the table to accept, as the digest of its catalog that `sotto inspect` prints;
+    /// any other is refused.
     pub snapshot: Option<String>,
     /// Folder for hints, registered keys, and what was seen of tables.
     pub cache: Option<PathBuf>,

@@ -32,8 +32,12 @@ fn opened(server: &Server) -> TableOrStack {
 
 /// Bytes of each query request that the server has received so far.
 fn query_bytes(server: &Server) -> Vec<usize> {
-    let heard = server.heard();
-    heard.iter().filter(|request| request.path.ends_with("/ask")).map(|request| request.body.len()).collect()
+    let received = server.received();
+    received
+        .iter()
+        .filter(|request| request.path.ends_with("/ask"))
+        .map(|request| request.body.len())
+        .collect()
 }
 
 #[test]
@@ -133,9 +137,9 @@ fn a_hearer_is_told_how_far_an_opening_is() {
         }
     }
     let server = server_of("simplepir/1", ROWS, 8);
-    let heard = Arc::new(StageListener::default());
-    open(&servers_of(&server), NAME, Options::default(), Some(heard.clone())).unwrap();
-    let mut stages = heard.0.lock().unwrap().clone();
+    let received = Arc::new(StageListener::default());
+    open(&servers_of(&server), NAME, Options::default(), Some(received.clone())).unwrap();
+    let mut stages = received.0.lock().unwrap().clone();
     stages.dedup();
     assert_eq!(stages, ["catalog", "hint", "ready"]);
 }

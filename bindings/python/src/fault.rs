@@ -19,7 +19,7 @@ pub(crate) enum PyFault {
     /// An exception of the package, and the exception of a caller's function that caused it, if
     /// any.
     Ours(Box<sotto_binding::BindingError>, Option<PyErr>),
-    /// Another exception, passed through.
+    /// An exception of Python, passed through.
     Python(PyErr),
 }
 

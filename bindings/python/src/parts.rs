@@ -11,7 +11,7 @@ use sotto_core::{AnyJoin, AnyServer, AnySession, Error, Image, ParamsDigest, Sch
 use sotto_db::image::FileKind;
 use sotto_db::progress::silent;
 use sotto_db::{CopyBudget, ImageFile, Residency, ResidentImage};
-use sotto_wire::{Code, FrameError, FrameHeader, MessageSizes, Problem, answer, keys, query};
+use sotto_wire::{FrameError, FrameHeader, MessageSizes, Problem, ProblemCode, answer, keys, query};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn scheme(catalog: &Catalog) -> Result<&'static SchemeEntry, PyFault> {
 
 fn core(error: Error) -> PyFault {
     match error {
-        Error::Peer(_) => refused(&Problem::new(Code::BadQuery, error.to_string())),
+        Error::Peer(_) => refused(&Problem::new(ProblemCode::BadQuery, error.to_string())),
         error => {
             sotto_binding::BindingError::new(error.diagnosis().kind, "scheme", error.to_string(), "").into()
         }
@@ -300,7 +300,8 @@ impl Front {
             head.keys(frame, self.sizes.keys_bytes as usize)
         };
         if self.keyless.is_some() {
-            let problem = Problem::new(Code::BadKeys, "the scheme of this table has no evaluation keys");
+            let problem =
+                Problem::new(ProblemCode::BadKeys, "the scheme of this table has no evaluation keys");
             return Err(refused(&problem).into());
         }
         Ok(PyBytes::new(py, read().map_err(bad_frame)?))
@@ -321,7 +322,7 @@ impl Front {
         if head.count > self.sizes.max_queries {
             let most = self.sizes.max_queries;
             let message = format!("expected at most {most} queries in one request, got {}", head.count);
-            return Err(refused(&Problem::new(Code::TooLarge, message)).into());
+            return Err(refused(&Problem::new(ProblemCode::TooLarge, message)).into());
         }
         let queries = head.queries(frame, self.sizes.query_bytes as usize).map_err(bad_frame)?;
         let queries = queries.into_iter().map(|query| PyBytes::new(py, query)).collect();
@@ -366,7 +367,7 @@ pub(crate) fn problem<'py>(
     epoch: Option<u64>,
 ) -> PyResult<(u16, Bound<'py, PyBytes>)> {
     let unknown = || PyFault::misuse(format!("unknown code {code:?}"), "see spec/wire.md for the codes");
-    let code = Code::from_text(code).ok_or_else(unknown)?;
+    let code = ProblemCode::from_text(code).ok_or_else(unknown)?;
     let problem = Problem::new(code, message);
     let problem = match epoch {
         Some(epoch) => problem.with_epoch(sotto_core::Epoch(epoch)),
@@ -381,7 +382,7 @@ fn digest(catalog: &Catalog) -> Result<String, sotto_db::DbError> {
 
 fn admitted(session: sotto_core::Result<AnySession>) -> Result<Session, PyFault> {
     let refuse = |error| match error {
-        Error::Peer(_) => refused(&Problem::new(Code::BadKeys, "the keys do not fit the parameters")),
+        Error::Peer(_) => refused(&Problem::new(ProblemCode::BadKeys, "the keys do not fit the parameters")),
         error => core(error),
     };
     Ok(Session(Arc::new(session.map_err(refuse)?)))

@@ -152,7 +152,7 @@ def test_what_is_odd_about_data_is_noted_or_refused(tmp_path: Path) -> None:
     assert looked_up(countries, keys) == [b"US", b"US", b"US", b""]
     (tmp_path / "set.csv").write_text("a\na\n*.example.com\n")
     notes = sotto.encode(tmp_path / "set.csv", tmp_path / "set", key=1).notes
-    assert len(notes) == 2 and notes[0].startswith("1 keys were in the file before")
+    assert len(notes) == 2 and notes[0].startswith("1 keys are repeated in the file")
     (tmp_path / "twice.csv").write_text("k,v,v\na,1,2\n")
     with pytest.raises(sotto.MisuseError, match="columns 2 and 3 have the same name"):
         sotto.encode(tmp_path / "twice.csv", tmp_path / "twice", key="k", value="v")

@@ -71,7 +71,7 @@ impl<F: Family> WhiteningScheme for Bfv<F> {
 
 #[cfg(feature = "server")]
 impl<F: Family> UpdateImage for Bfv<F> {
-    fn revise(params: &params::Params<F>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-        crate::server::update_image::revise(params, changes, out)
+    fn update_image(params: &params::Params<F>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        crate::server::update_image::update_image(params, changes, out)
     }
 }

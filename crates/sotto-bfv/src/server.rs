@@ -24,7 +24,7 @@ use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use image::PlaintextTable;
 use rayon::prelude::*;
-use sotto_core::server::together;
+use sotto_core::server::with_successes;
 use sotto_core::{Image, Misuse, PeerMisbehaved, RecordSource, Result, Sink};
 use sotto_lattice::bgv::expand::ExpansionRound;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
@@ -63,8 +63,8 @@ impl<F: Family> sotto_core::Server<Bfv<F>> for Server<F> {
         AdmittedKeys::new(self.table.params(), &keys)
     }
 
-    fn answer_many(&self, asks: Vec<(&AdmittedKeys<F>, Query)>) -> Vec<Result<Answer>> {
-        answer_many(&self.table, asks)
+    fn answer_many(&self, queries: Vec<(&AdmittedKeys<F>, Query)>) -> Vec<Result<Answer>> {
+        answer_many(&self.table, queries)
     }
 }
 
@@ -129,13 +129,13 @@ struct ExpandedQuery {
 /// Answers queries, in order.
 fn answer_many<F: Family>(
     table: &PlaintextTable<F>,
-    asks: Vec<(&AdmittedKeys<F>, Query)>,
+    queries: Vec<(&AdmittedKeys<F>, Query)>,
 ) -> Vec<Result<Answer>> {
     let params = table.params();
     let finish = |((session, _), share): (&(&AdmittedKeys<F>, Query), Result<Vec<Ciphertext>>)| {
         Ok(answer(params, session, table.share.whole, vec![share?]))
     };
-    asks.par_iter().zip(shares(table, &asks)).map(finish).collect()
+    queries.par_iter().zip(shares(table, &queries)).map(finish).collect()
 }
 
 /// Makes the answer from the shares of all columns.
@@ -155,12 +155,12 @@ fn answer<F: Family>(
 /// present.
 fn shares<F: Family>(
     table: &PlaintextTable<F>,
-    asks: &[(&AdmittedKeys<F>, Query)],
+    queries: &[(&AdmittedKeys<F>, Query)],
 ) -> Vec<Result<Vec<Ciphertext>>> {
-    let some = |asks: &[(&AdmittedKeys<F>, Query)]| {
+    let some = |queries: &[(&AdmittedKeys<F>, Query)]| {
         let prepared =
-            asks.par_iter().map(|(session, query)| Ok((*session, prepare(table, session, query)?)));
-        together(prepared.collect(), |queries: Vec<(&AdmittedKeys<F>, ExpandedQuery)>| {
+            queries.par_iter().map(|(session, query)| Ok((*session, prepare(table, session, query)?)));
+        with_successes(prepared.collect(), |queries: Vec<(&AdmittedKeys<F>, ExpandedQuery)>| {
             let columns = columns(table, &queries.iter().map(|(_, query)| query).collect::<Vec<_>>());
             let shares = queries.par_iter().zip(columns).map(|((session, query), tables)| {
                 let evaluator = evaluator(table.params(), session);
@@ -171,7 +171,7 @@ fn shares<F: Family>(
             shares.collect()
         })
     };
-    asks.chunks(BATCH).flat_map(some).collect()
+    queries.chunks(BATCH).flat_map(some).collect()
 }
 
 fn evaluator<'a, F: Family>(params: &'a Params<F>, keys: &'a AdmittedKeys<F>) -> Evaluator<'a> {

@@ -239,7 +239,7 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError::NoSuchRow`].
     pub fn parse_row(&self, text: &str) -> Result<u64> {
-        self.kind.row_of(text, &self.table, self.rows)
+        self.kind.parse_row(text, &self.table, self.rows)
     }
 
     /// Position of a bit of the table, counted over all rows in their order. Rows of keyword tables

@@ -32,7 +32,7 @@ pub enum CatalogError {
         /// Format that this build reads.
         reads: &'static str,
     },
-    /// This build does not know a layer. Ignoring it would read wrong rows.
+    /// A layer that this build does not know. Ignoring it would read wrong rows.
     #[error("the table uses layer {name:?}, which this build does not know: upgrade sotto")]
     UnknownLayer {
         /// Name of the layer.
@@ -53,10 +53,10 @@ pub enum CatalogError {
         what: &'static str,
     },
     /// The catalog names another scheme than the caller's.
-    #[error("the table uses scheme {wanted:?}, this build has {offered:?}: upgrade sotto")]
+    #[error("the table uses scheme {expected:?}, this build has {offered:?}: upgrade sotto")]
     WrongScheme {
         /// Scheme that the catalog names.
-        wanted: String,
+        expected: String,
         /// Scheme that the caller offers.
         offered: String,
     },

@@ -148,8 +148,7 @@ impl ValueWriter<'_> {
     /// Writes text to the output, but holds back zero bytes until another byte follows them.
     fn text(&mut self, bytes: &[u8]) -> io::Result<()> {
         let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        let (text, zeros) =
-            bytes.split_at_checked(end).expect_or_default("the end is that of one of the bytes");
+        let (text, zeros) = bytes.split_at_checked(end).expect_or_default("the end is within the bytes");
         if !text.is_empty() {
             io::copy(&mut io::Read::take(io::repeat(0), self.zeros), &mut self.out)?;
             self.out.write_all(text)?;
@@ -176,7 +175,7 @@ impl Write for ValueWriter<'_> {
             RowForm::Text => self.text(rest)?,
             RowForm::Length(_) => {
                 let taken = rest.get(..usize::try_from(self.left).unwrap_or(usize::MAX).min(rest.len()));
-                let taken = taken.expect_or_default("no more than there is");
+                let taken = taken.expect_or_default("at most what is left");
                 self.out.write_all(taken)?;
                 self.left -= taken.len() as u64;
             }

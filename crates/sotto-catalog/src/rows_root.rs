@@ -166,9 +166,9 @@ impl RowsRoot {
             node = parent(&left, &right);
             index >>= 1;
         }
-        let wanted = if is_small { self.root.0 } else { pick(tree, index) };
+        let expected = if is_small { self.root.0 } else { pick(tree, index) };
         let found = if is_small { root(&node).0 } else { node };
-        Ok(wanted.ct_eq(&found).into())
+        Ok(expected.ct_eq(&found).into())
     }
 
     pub(crate) fn check(&self, rows: u64) -> Result<()> {
@@ -188,17 +188,17 @@ impl RowsRoot {
 
 /// Selects a node of the tree; all nodes are read.
 fn pick(tree: &[u8], index: u64) -> Node {
-    let (words, mut wanted) = (tree.as_chunks::<8>().0, [0u64; 4]);
+    let (words, mut expected) = (tree.as_chunks::<8>().0, [0u64; 4]);
     for (i, node) in (0u64..).zip(words.as_chunks::<4>().0) {
         // All ones for the selected node. The black box keeps the mask from becoming a branch.
         let differs = i ^ index;
         let mask = black_box(((differs | differs.wrapping_neg()) >> 63).wrapping_sub(1));
-        for (wanted, word) in wanted.iter_mut().zip(node) {
-            *wanted |= u64::from_le_bytes(*word) & mask;
+        for (expected, word) in expected.iter_mut().zip(node) {
+            *expected |= u64::from_le_bytes(*word) & mask;
         }
     }
     let mut out = [0; NODE_BYTES];
-    out.as_chunks_mut::<8>().0.iter_mut().zip(wanted).for_each(|(out, word)| *out = word.to_le_bytes());
+    out.as_chunks_mut::<8>().0.iter_mut().zip(expected).for_each(|(out, word)| *out = word.to_le_bytes());
     out
 }
 

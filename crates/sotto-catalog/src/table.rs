@@ -139,12 +139,12 @@ impl TableKind {
     ///
     /// # Errors
     /// [`CatalogError::NoSuchRow`].
-    pub fn row_of(&self, text: &str, table: &TableName, rows: u64) -> Result<u64> {
+    pub fn parse_row(&self, text: &str, table: &TableName, rows: u64) -> Result<u64> {
         let text = text.trim();
         let number = || text.parse().ok().filter(|&row: &u64| row < rows);
         let (row, rule) = match self {
             TableKind::Index => (number(), "a row number"),
-            TableKind::Keyword => (None, "a key, which lies in several rows,"),
+            TableKind::Keyword => (None, "a key, which may be in several rows,"),
             // A number is a key too: an address is written as a number or with dots, here as in the
             // table's source.
             TableKind::Range { key, .. } => {

@@ -192,7 +192,7 @@ impl Verb {
             Verb::Demo(verb) => verb.run(screen),
             Verb::Completions(verb) => Ok(verb.run(command())),
             Verb::Man(verb) => verb.run(command()),
-            Verb::ExitCodes => screen.say(EXIT_CODES).map(|()| Report::default()),
+            Verb::ExitCodes => screen.print_text(EXIT_CODES).map(|()| Report::default()),
         }
     }
 }

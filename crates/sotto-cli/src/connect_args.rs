@@ -10,7 +10,7 @@ use sotto_client::stack::BatchStack;
 use sotto_client::table::{Builder, OpenOptions, Progress, Stage, TableEvent};
 use sotto_client::{ClientError, Stack, Table, WitnessKey};
 use sotto_core::{Artifact, Budget};
-use sotto_wire::Code;
+use sotto_wire::ProblemCode;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -190,7 +190,7 @@ impl ConnectArgs {
 
 /// Whether a server reports that it has nothing of that name.
 fn is_missing(error: &ClientError) -> bool {
-    matches!(error.root(), ClientError::Refused(problem) if problem.code == Code::NoSuchTable)
+    matches!(error.root(), ClientError::Refused(problem) if problem.code == ProblemCode::NoSuchTable)
 }
 
 /// A callback that draws the progress of an opening, or of a streamed row.
@@ -296,7 +296,7 @@ impl EventLog {
 
     /// Prints events that were not printed yet, and returns all of them.
     pub(crate) fn print(&self, screen: Screen) -> Result<Vec<String>> {
-        self.unprinted().iter().try_for_each(|event| screen.say(format!("note: {event}")))?;
+        self.unprinted().iter().try_for_each(|event| screen.print_text(format!("note: {event}")))?;
         Ok(self.texts())
     }
 }

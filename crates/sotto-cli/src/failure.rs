@@ -22,7 +22,7 @@ use sotto_plan::PlanError;
 use sotto_prg::EntropyError;
 use sotto_server::{SourceError, StartError};
 use sotto_tlog::LogError;
-use sotto_wire::{Code, Problem};
+use sotto_wire::{Problem, ProblemCode};
 use std::io;
 use std::path::Path;
 
@@ -184,7 +184,7 @@ impl From<ClientError> for Failure {
         let exit = client(&error);
         let fix = match &error {
             ClientError::StateNeeded { .. } => "give --state DIR, or set HOME or XDG_DATA_HOME",
-            ClientError::State(StateError::NoAnchor) => "give --rollback-dir DIR",
+            ClientError::State(StateError::NoRollbackCounter) => "give --rollback-dir DIR",
             ClientError::State(StateError::Busy { .. }) => {
                 "end the other process, wait longer with --max-wait, or give a --state DIR of its own, which \
                  needs its own preparation"
@@ -209,7 +209,7 @@ fn client(error: &ClientError) -> Exit {
         | ClientError::State(StateError::Busy { .. }) => Exit::Refused,
         ClientError::UnknownScheme { .. } => Exit::Params,
         ClientError::Witness(WitnessError::Kept { .. }) => Exit::Storage,
-        ClientError::State(StateError::NoAnchor) => Exit::Usage,
+        ClientError::State(StateError::NoRollbackCounter) => Exit::Usage,
         ClientError::State(StateError::WrongState { .. }) => Exit::Input,
         error => match error.diagnosis().kind {
             ErrorKind::Misuse => Exit::Usage,
@@ -254,13 +254,17 @@ fn contract_of_file(error: &Error) -> Exit {
 
 fn refusal(problem: &Problem) -> Exit {
     match problem.code {
-        Code::NoSuchTable
-        | Code::NoSuchArtifact
-        | Code::NotLogged
-        | Code::NoSuchRoute
-        | Code::CannotStream
-        | Code::NotSymmetric => Exit::Missing,
-        Code::Internal | Code::Malformed | Code::BadQuery | Code::BadKeys | Code::WrongMethod => Exit::Peer,
+        ProblemCode::NoSuchTable
+        | ProblemCode::NoSuchArtifact
+        | ProblemCode::NotLogged
+        | ProblemCode::NoSuchRoute
+        | ProblemCode::CannotStream
+        | ProblemCode::NotSymmetric => Exit::Missing,
+        ProblemCode::Internal
+        | ProblemCode::Malformed
+        | ProblemCode::BadQuery
+        | ProblemCode::BadKeys
+        | ProblemCode::WrongMethod => Exit::Peer,
         _ => Exit::Refused,
     }
 }

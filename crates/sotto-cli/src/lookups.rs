@@ -147,7 +147,7 @@ pub(crate) struct PrintedResult {
 pub(crate) struct RequestedLookups {
     pub(crate) rows: Vec<u64>,
     pub(crate) bits: Vec<u64>,
-    /// Those of options, then those of a file.
+    /// Requested keys: of `--key` first, then of `--keys-file`.
     pub(crate) keys: Vec<RequestedKey>,
 }
 

@@ -183,7 +183,7 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
         _ => format!("{hint}, {keys}"),
     };
     let set = scheme.details.iter().find(|(name, _)| *name == SET).map(|(_, set)| (SET, set.clone()));
-    let room = scheme.capacity.saturating_sub(catalog.rows);
+    let free = scheme.capacity.saturating_sub(catalog.rows);
     let mut lines = vec![("scheme", format!("{}: {}", catalog.scheme, scheme.title))];
     lines.extend(set);
     if catalog.servers > 1 {
@@ -212,7 +212,7 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
                     "changed keys in place, in a part of all records, as long as strips have room".to_owned()
                 }
                 (true, TableKind::Keyword) => "changed keys in place, as long as rows have room".to_owned(),
-                (true, _) => format!("changed rows in place; room for {} more", units::count(room)),
+                (true, _) => format!("changed rows in place; room for {} more", units::count(free)),
                 (false, _) => "by encoding again".to_owned(),
             },
         ),

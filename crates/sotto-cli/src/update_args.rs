@@ -148,8 +148,8 @@ impl Update {
 
     /// Prints what will change.
     pub(crate) fn announce(&self, tally: ChangeCounts, remarks: &[String], screen: Screen) -> Result<()> {
-        screen.say(changes_text(&tally))?;
-        remarks.iter().try_for_each(|note| screen.say(format!("note: {note}")))
+        screen.print_text(changes_text(&tally))?;
+        remarks.iter().try_for_each(|note| screen.print_text(format!("note: {note}")))
     }
 }
 

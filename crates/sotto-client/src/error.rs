@@ -132,7 +132,7 @@ pub enum ClientError {
         kept: Option<String>,
     },
     /// The snapshot differs from the one that the caller named.
-    #[error("expected snapshot {wanted} of {table}, got {found} (epoch {epoch})")]
+    #[error("expected snapshot {expected} of {table}, got {found} (epoch {epoch})")]
     OtherSnapshot {
         /// Name of the table or stack.
         table: TableName,
@@ -141,7 +141,7 @@ pub enum ClientError {
         /// Digest of the catalog that the server shows.
         found: Hex32,
         /// Digest that the caller named.
-        wanted: Hex32,
+        expected: Hex32,
     },
     /// The catalog has expired.
     #[error("the table's catalog of epoch {epoch} expired {} hours ago", ago / 3600)]
@@ -307,8 +307,8 @@ impl ClientError {
     }
 
     /// The error for a snapshot of `table` that differs from the requested one.
-    pub(crate) fn other_snapshot(table: &TableName, epoch: Epoch, found: Hex32, wanted: Hex32) -> Self {
-        ClientError::OtherSnapshot { table: table.clone(), epoch, found, wanted }
+    pub(crate) fn other_snapshot(table: &TableName, epoch: Epoch, found: Hex32, expected: Hex32) -> Self {
+        ClientError::OtherSnapshot { table: table.clone(), epoch, found, expected }
     }
 
     /// The error itself, without the server that it happened at.

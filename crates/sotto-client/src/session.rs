@@ -73,7 +73,7 @@ pub use witness::{LogMemory, WitnessError, Witnesses};
 
 use crate::{ClientError, Result, transport::Response};
 use sotto_core::Epoch;
-use sotto_wire::{Code, Problem};
+use sotto_wire::{Problem, ProblemCode};
 
 /// Returns the body of a success, and turns a refusal into its error for a session of `epoch`.
 pub(crate) fn accepted(response: &Response, epoch: Option<Epoch>) -> Result<&[u8]> {
@@ -89,5 +89,11 @@ pub(crate) fn accepted(response: &Response, epoch: Option<Epoch>) -> Result<&[u8
 
 /// Whether a refusal says that the server has moved on to other epochs.
 fn is_over(problem: &Problem) -> bool {
-    matches!(problem.code, Code::StaleEpoch | Code::WrongParams | Code::EpochExpired | Code::NoSuchArtifact)
+    matches!(
+        problem.code,
+        ProblemCode::StaleEpoch
+            | ProblemCode::WrongParams
+            | ProblemCode::EpochExpired
+            | ProblemCode::NoSuchArtifact
+    )
 }

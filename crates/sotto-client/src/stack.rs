@@ -107,8 +107,8 @@ impl Builder<Stack> {
     pub fn open(self) -> Result<Stack> {
         let mut source = StackSource::new(self)?;
         let remembered = source.remembered()?;
-        let FetchedStack { judged, signed, good_until } = source.fetch(remembered.as_ref())?;
-        let VerifiedCatalog { document, key, trust, known, .. } = judged;
+        let FetchedStack { verified, signed, good_until } = source.fetch(remembered.as_ref())?;
+        let VerifiedCatalog { document, key, trust, known, .. } = verified;
         let files = source.files(&document)?;
         let tables = document.shards.iter().map(|shard| source.open_table(shard, key));
         let tables = tables.collect::<Result<_>>()?;
@@ -290,8 +290,8 @@ impl Stack {
             if attempt > 0 {
                 pause(PAUSE);
             }
-            let FetchedStack { judged, signed, good_until } = self.source.fetch(Some(&self.known))?;
-            let VerifiedCatalog { document, key, known, .. } = judged;
+            let FetchedStack { verified, signed, good_until } = self.source.fetch(Some(&self.known))?;
+            let VerifiedCatalog { document, key, known, .. } = verified;
             let same = document.shards.iter().map(|shard| &shard.table);
             if !same.eq(self.document.shards.iter().map(|shard| &shard.table)) {
                 return Err(ClientError::StackInconsistent { stack: document.stack });

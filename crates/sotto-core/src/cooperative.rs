@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn every_piece_of_the_innermost_work_is_told() {
-        let told = Rc::new(Cell::new((0, 0)));
-        let [outer, inner] = [told.clone(), told.clone()];
+        let calls = Rc::new(Cell::new((0, 0)));
+        let [outer, inner] = [calls.clone(), calls.clone()];
         yield_point();
         let outer = move || {
             yield_point();
@@ -60,6 +60,6 @@ mod tests {
             yield_point();
         });
         yield_point();
-        assert_eq!(told.get(), (2, 1));
+        assert_eq!(calls.get(), (2, 1));
     }
 }

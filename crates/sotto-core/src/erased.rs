@@ -121,18 +121,18 @@ impl SchemeEntry {
     pub const fn of<S: Scheme>() -> Self {
         let caps = S::CAPS;
         caps.check();
-        let queried = <S::Fan<()> as PerServer<()>>::SERVERS;
+        let query_servers = <S::Fan<()> as PerServer<()>>::SERVERS;
         let servers = match caps.hint_server {
-            Some(entry) if entry.role >= queried => entry.role + 1,
-            // Whoever sends no queries downloads the table from a server.
-            _ if queried == 0 => 1,
-            _ => queried,
+            Some(entry) if entry.role >= query_servers => entry.role + 1,
+            // A client that sends no queries downloads the table from a server.
+            _ if query_servers == 0 => 1,
+            _ => query_servers,
         };
         SchemeEntry {
             id: S::ID,
             metadata: S::METADATA,
             servers,
-            query_servers: queried,
+            query_servers,
             sets: <S::Params as Params>::sets,
             #[cfg(feature = "server")]
             select: of::<S>,
@@ -146,7 +146,7 @@ impl SchemeEntry {
             proven: caps.proven,
             hint_server: caps.hint_server,
             #[cfg(feature = "server")]
-            server: ServerEntry::of::<S>(caps.revise, caps.mask, caps.parts),
+            server: ServerEntry::of::<S>(caps.update_image, caps.whitening, caps.parts),
         }
     }
 }
@@ -181,9 +181,9 @@ fn patch<S: PatchArtifact>(params: &[u8], artifact: Artifact, held: &mut [u8], d
 
 /// Chooses parameters of the scheme for a table.
 fn of<S: Scheme>(shape: &TableShape) -> Result<Vec<u8>> {
-    if let Some(wanted) = &shape.set {
+    if let Some(set) = &shape.set {
         let names: Vec<&str> = S::Params::sets().iter().map(|set| set.name).collect();
-        if !names.contains(&wanted.as_str()) {
+        if !names.contains(&set.as_str()) {
             let why = match names.as_slice() {
                 [] => format!("{} has no named parameter sets", S::ID),
                 names => format!("{} has no set of that name; it has {}", S::ID, names.join(", ")),
@@ -200,13 +200,13 @@ fn of<S: Scheme>(shape: &TableShape) -> Result<Vec<u8>> {
 /// Refuses a table of buckets that the scheme does not support.
 fn fits<S: Scheme>(shape: &TableShape) -> Result<()> {
     let why = match shape.buckets {
-        0 => "a table has one bucket at least".to_owned(),
+        0 => "expected at least one bucket".to_owned(),
         1 => return Ok(()),
         _ if S::CAPS.batch.is_none() => {
-            format!("a query of {} asks for one record, not for one of each bucket", S::ID)
+            format!("a query of {} fetches one record, not one of each bucket", S::ID)
         }
         buckets if shape.rows.is_multiple_of(buckets) => return Ok(()),
-        buckets => format!("{} rows are no {buckets} equal buckets", shape.rows),
+        buckets => format!("{} rows do not divide into {buckets} equal buckets", shape.rows),
     };
     Err(ParamsError::Field { field: "buckets", why }.into())
 }

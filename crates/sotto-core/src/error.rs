@@ -170,7 +170,7 @@ pub enum PeerMisbehaved {
 pub enum Budget {
     /// Any number of queries.
     Unlimited,
-    /// This many queries.
+    /// A limited number of queries.
     Left(u64),
 }
 

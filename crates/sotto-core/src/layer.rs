@@ -111,8 +111,8 @@ where
         if self.0.visits().iter().any(|shard| *shard > 0) {
             return Err(Misuse::Rule("a layer over a batch must have one shard").into());
         }
-        let (wanted, above) = self.0.plan(request, rng)?;
-        let (rows, below) = self.1.plan(&wanted, rng)?;
+        let (requested, above) = self.0.plan(request, rng)?;
+        let (rows, below) = self.1.plan(&requested, rng)?;
         Ok((rows, (above, below)))
     }
 

@@ -39,8 +39,8 @@ impl PartIndex {
         self.parts
     }
 
-    /// This part's range of `units` consecutive units. The ranges of all parts are consecutive and
-    /// cover the units, and their lengths differ by at most one.
+    /// Range of `units` consecutive units that a part has. The ranges of all parts are consecutive
+    /// and cover the units, and their lengths differ by at most one.
     pub fn share(&self, units: u64) -> Range<u64> {
         let before = |part: u32| (u128::from(units) * u128::from(part) / u128::from(self.parts)) as u64;
         before(self.part)..before(self.part + 1)
@@ -86,7 +86,7 @@ pub trait PartScheme: Scheme {
     fn admit(params: &Self::Params, keys: Self::Keys) -> Result<SessionOf<Self>>;
 
     /// Computes a part's partials of queries, in order, like [`Server::answer_many`].
-    fn answer_part(part: &Self::Part, asks: Vec<(&SessionOf<Self>, Self::Query)>) -> Vec<Result<Vec<u8>>>;
+    fn answer_part(part: &Self::Part, queries: Vec<(&SessionOf<Self>, Self::Query)>) -> Vec<Result<Vec<u8>>>;
 
     /// Precomputes what [`join`](Self::join) needs, once for a table.
     ///
@@ -101,8 +101,10 @@ pub trait PartScheme: Scheme {
     /// [`crate::Error::Peer`] for bytes that are not partials; the errors of
     /// [`Server::answer_many`].
     fn join(
-        with: (&Self::Params, &Self::Joiner),
-        ask: (&SessionOf<Self>, Self::Query),
+        params: &Self::Params,
+        joiner: &Self::Joiner,
+        session: &SessionOf<Self>,
+        query: Self::Query,
         partials: &[Vec<u8>],
     ) -> Result<Self::Answer>;
 }

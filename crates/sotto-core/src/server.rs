@@ -50,7 +50,7 @@ pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
     /// Answers queries of many clients, in order; schemes that can share one pass over the data do.
     /// The work does not depend on what a query asks for, and an answer or error does not depend on
     /// the other queries.
-    fn answer_many(&self, asks: Vec<(&Self::Session, S::Query)>) -> Vec<Result<S::Answer>>;
+    fn answer_many(&self, queries: Vec<(&Self::Session, S::Query)>) -> Vec<Result<S::Answer>>;
 
     /// Answers one query, as a batch of one.
     ///
@@ -66,7 +66,10 @@ const FEWER: Misuse = Misuse::Rule("a batch must have an answer for each query")
 
 /// Passes the successes of a first step to the next steps together, and returns results and errors
 /// in their original order.
-pub fn together<A, B>(first: Vec<Result<A>>, next: impl FnOnce(Vec<A>) -> Vec<Result<B>>) -> Vec<Result<B>> {
+pub fn with_successes<A, B>(
+    first: Vec<Result<A>>,
+    next: impl FnOnce(Vec<A>) -> Vec<Result<B>>,
+) -> Vec<Result<B>> {
     let mut good = Vec::with_capacity(first.len());
     let bad: Vec<Option<Error>> = first
         .into_iter()
@@ -89,7 +92,7 @@ pub trait UpdateImage: Scheme {
     ///
     /// # Errors
     /// [`crate::Misuse::IndexPastEnd`] for a change outside the records; storage errors.
-    fn revise(params: &Self::Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()>;
+    fn update_image(params: &Self::Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()>;
 }
 
 /// A scheme that combines each table with a public random stream of the table's own, which its

@@ -62,7 +62,7 @@ fn stages<F: Family>(bytes: u64, set: Option<String>, rounds: u64) {
     print!(", admit {:.1} ms", time.elapsed().as_secs_f64() * 1e3);
     let mut taken: [Vec<f64>; STAGES.len()] = Default::default();
     for round in 0..rounds {
-        let mut asked: Vec<_> = (0..BATCH as u64)
+        let mut made: Vec<_> = (0..BATCH as u64)
             .map(|i| {
                 client.query(RecordIndex((round * 7919 + i * 104_729) % params.grid.records()), rng).unwrap()
             })
@@ -72,7 +72,7 @@ fn stages<F: Family>(bytes: u64, set: Option<String>, rounds: u64) {
             taken[stage].push(clock.elapsed().as_secs_f64() * 1e3);
             clock = Instant::now();
         };
-        let query = cube.prepare(&session, &asked[0].0.0).unwrap();
+        let query = cube.prepare(&session, &made[0].0.0).unwrap();
         lap(0);
         let columns = cube.first_dimension(0, &[&query]).remove(0);
         lap(1);
@@ -80,15 +80,15 @@ fn stages<F: Family>(bytes: u64, set: Option<String>, rounds: u64) {
         lap(2);
         let unit = cube.respond(folded, &query);
         lap(3);
-        let asks: Vec<_> = asked.iter().map(|(query, _)| (&session, &query.0)).collect();
-        let queries: Vec<ExpandedQuery> = cube.prepare_all(&asks).into_iter().map(Result::unwrap).collect();
+        let pairs: Vec<_> = made.iter().map(|(query, _)| (&session, &query.0)).collect();
+        let queries: Vec<ExpandedQuery> = cube.prepare_all(&pairs).into_iter().map(Result::unwrap).collect();
         lap(4);
         let columns = cube.first_dimension(0, &queries.iter().collect::<Vec<_>>());
         lap(5);
         let folded: Vec<_> =
             columns.into_iter().zip(&queries).map(|(columns, query)| cube.fold(columns, query)).collect();
         lap(6);
-        let (_, pending) = asked.swap_remove(0);
+        let (_, pending) = made.swap_remove(0);
         let units = 1 + params.grid.units() as usize;
         if units == 2 {
             let index = (round * 7919 % params.grid.records()) as usize;

@@ -23,7 +23,7 @@ use crate::session::Session;
 use part::ColumnRange;
 pub use prepare::ExpandedQuery;
 use rayon::prelude::*;
-use sotto_core::server::together;
+use sotto_core::server::with_successes;
 use sotto_core::{Image, ImageSection, RecordSource, Result, Section, Server, Sink};
 use sotto_lattice::buffer_pool::BufferPool;
 use sotto_lattice::ciphertext::Ciphertext;
@@ -210,7 +210,7 @@ impl<F: Family> Server<CubeScheme<F>> for CubeTable<F> {
     fn answer_many(&self, queries: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
         let queries: Vec<(&Session, &Query)> =
             queries.iter().map(|(session, query)| (*session, query)).collect();
-        together(self.prepare_all(&queries), |queries: Vec<ExpandedQuery>| {
+        with_successes(self.prepare_all(&queries), |queries: Vec<ExpandedQuery>| {
             let queries: Vec<&ExpandedQuery> = queries.iter().collect();
             queries.chunks(BATCH).flat_map(|chunk| self.units(chunk)).map(Ok).collect()
         })

@@ -142,9 +142,9 @@ impl Literal {
 pub enum WhenTried {
     /// Always.
     Always,
-    /// Only for the goal [`sotto_core::Goal::Rate`], since its queries are megabytes.
+    /// For the goal [`sotto_core::Goal::Rate`] alone, since its queries are megabytes.
     ForRateGoal,
-    /// Only by its name.
+    /// Never; a caller has to name the set.
     ByName,
 }
 

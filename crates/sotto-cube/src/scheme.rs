@@ -124,11 +124,11 @@ impl<F: Family> sotto_core::WhiteningScheme for CubeScheme<F> {
 
 #[cfg(feature = "server")]
 impl<F: Family> sotto_core::UpdateImage for CubeScheme<F> {
-    fn revise(
+    fn update_image(
         params: &Params<F>,
         changes: &[sotto_core::RecordChange],
         out: &dyn sotto_core::Sink,
     ) -> Result<()> {
-        crate::update_image::revise(params, changes, out)
+        crate::update_image::update_image(params, changes, out)
     }
 }

@@ -17,7 +17,7 @@ type Edits<'a> = Vec<(usize, &'a [u8])>;
 ///
 /// # Errors
 /// [`Misuse::IndexPastEnd`] for a change outside the records; storage errors.
-pub fn revise(params: &Inner, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+pub fn update_image(params: &Inner, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
     let grid = &params.grid;
     // Sorted by the cache lines that they share.
     let mut parts: BTreeMap<_, Edits<'_>> = BTreeMap::new();

@@ -196,7 +196,7 @@ impl Job<'_> {
             let lookups = packing.records_per_row();
             let max = max_queries(&report.costs, lookups) / lookups.max(1);
             if visits > max {
-                return Err(DbError::NoRoomInRequest { visits, room: max });
+                return Err(DbError::NoRoomInRequest { visits, max });
             }
         }
         Ok(())

@@ -243,7 +243,7 @@ pub fn encode_pieces(
 
     let start = Instant::now();
     // Changing a row of a keyword table requires the other keys in it.
-    let has_stored_rows = draft.kind == TableKind::Keyword && entry.server.revise.is_some();
+    let has_stored_rows = draft.kind == TableKind::Keyword && entry.server.update_image.is_some();
     let published = ImageDraft {
         writer,
         entry,
@@ -254,7 +254,7 @@ pub fn encode_pieces(
         catalog: draft,
         before: None,
         stored: has_stored_rows.then_some(made_of.unwrap_or(table)),
-        write_counts: entry.server.mask.map(|_| WriteCounts::default()),
+        write_counts: entry.server.whitening.map(|_| WriteCounts::default()),
     }
     .publish()?;
     Ok(EncodeSummary {
@@ -353,17 +353,17 @@ fn is_front_alone(pieces: PiecesToWrite, cuts: &PartEntry, entry: &SchemeEntry) 
 /// Checks that the folder holds earlier epochs of this table and publisher, if any. A mistyped path
 /// must not add an epoch to another table, and another key would be refused by every client that
 /// pinned the first.
-pub(crate) fn check_folder(lock: &WriteLock, wanted: &TableName, key: &SigningKey) -> Result<()> {
+pub(crate) fn check_folder(lock: &WriteLock, expected: &TableName, key: &SigningKey) -> Result<()> {
     let Some(epoch) = lock.dir().latest()? else { return Ok(()) };
     // A damaged newest image does not prevent encoding the next one.
     let Ok(image) = lock.dir().open_epoch(epoch) else { return Ok(()) };
     let dir = lock.dir().path().to_owned();
-    if image.catalog().table != *wanted {
-        let (found, wanted) = (image.catalog().table.to_string(), wanted.to_string());
-        return Err(DbError::OtherTable { dir, found, wanted });
+    if image.catalog().table != *expected {
+        let (found, expected) = (image.catalog().table.to_string(), expected.to_string());
+        return Err(DbError::OtherTable { dir, found, expected });
     }
     let (found, given) = (image.signed_catalog().public_key(), key.public());
-    if found != given && !keys::is_successor(lock.dir(), wanted, found, given)? {
+    if found != given && !keys::is_successor(lock.dir(), expected, found, given)? {
         return Err(DbError::OtherKey { dir, found, given });
     }
     Ok(())

@@ -85,7 +85,7 @@ pub enum DbError {
     },
     /// The folder already belongs to a table with another name.
     #[error(
-        "{}: the folder holds table {found:?}, not {wanted:?}: use another folder, or name the table {found:?}",
+        "{}: the folder holds table {found:?}, not {expected:?}: use another folder, or name the table {found:?}",
         dir.display()
     )]
     OtherTable {
@@ -94,7 +94,7 @@ pub enum DbError {
         /// The table name in the folder's images.
         found: String,
         /// The requested table name.
-        wanted: String,
+        expected: String,
     },
     /// The folder's images are signed with another key.
     #[error(
@@ -236,14 +236,14 @@ pub enum DbError {
     },
     /// A round of the batch code takes more queries than one request allows.
     #[error(
-        "a round needs {visits} queries to the whole table, and a request holds {room}: choose another round size, \
+        "a round needs {visits} queries to the whole table, and a request holds {max}: choose another round size, \
          or narrower rows"
     )]
     NoRoomInRequest {
         /// Number of queries per round to the whole table.
         visits: usize,
         /// Largest number of queries in a request.
-        room: usize,
+        max: usize,
     },
     /// The batch code takes more tables than a stack may have.
     #[error(
@@ -437,7 +437,7 @@ pub enum PartProblem {
     },
     /// The part belongs to another epoch, or to another encoding of the same one.
     #[error(
-        "part {part} is of another encoding (epoch {found}) than the table's front (epoch {wanted}): copy the \
+        "part {part} is of another encoding (epoch {found}) than the table's front (epoch {expected}): copy the \
          matching part here, or make it with `sotto encode --part {part}`"
     )]
     OtherEpoch {
@@ -446,6 +446,6 @@ pub enum PartProblem {
         /// Epoch of the part.
         found: Epoch,
         /// Epoch of the front.
-        wanted: Epoch,
+        expected: Epoch,
     },
 }

@@ -163,7 +163,7 @@ impl Notes {
             self.comment_lines,
             "lines begin with # and were read like all others: remove comments from the file",
         );
-        add(self.repeated_keys, "keys were in the file before, and are in the table once");
+        add(self.repeated_keys, "keys are repeated in the file, and the table has each once");
         add(
             self.wildcard_keys,
             "keys begin with *., and a lookup of a name below does not find them: give the name without *., and \

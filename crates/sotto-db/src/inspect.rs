@@ -153,7 +153,7 @@ pub fn describe(catalog: &Catalog, entry: &SchemeEntry) -> Result<SchemeInfo, Ca
         keys_bytes: report.costs.keys_bytes,
         query_bytes: report.costs.query_bytes.saturating_mul(lookups),
         answer_bytes: report.costs.answer_bytes.saturating_mul(lookups),
-        can_update: entry.server.revise.is_some(),
+        can_update: entry.server.update_image.is_some(),
         details: report.details,
     })
 }

@@ -127,8 +127,10 @@ fn write_secret(path: &Path, text: &str, what: &'static str) -> Result<()> {
 pub(crate) fn sign<D: Document>(dir: &TableDir, document: &D, key: &SigningKey) -> Result<SignedDocument<D>> {
     let all = read_successions(dir)?;
     let mut signed = SignedDocument::sign(document, key)?;
-    let said: Vec<_> = all.iter().filter_map(|one| one.verify().ok()).collect();
-    let is_last = said.last().is_some_and(|said| said.table == *document.name() && said.to == key.public().0);
+    let statements: Vec<_> = all.iter().filter_map(|one| one.verify().ok()).collect();
+    let is_last = statements
+        .last()
+        .is_some_and(|statements| statements.table == *document.name() && statements.to == key.public().0);
     if is_last {
         signed.successions = all;
     }

@@ -77,7 +77,7 @@ fn belongs(image: Arc<ImageFile>, front: &ImageFile, cut: PartIndex) -> Result<A
     let why = match image.piece() {
         piece if piece != FileKind::Part(cut) => PartProblem::Misplaced { part, found: piece },
         _ if image.signed_catalog() == front.signed_catalog() => return Ok(image),
-        _ => PartProblem::OtherEpoch { part, found, wanted: front.catalog().epoch },
+        _ => PartProblem::OtherEpoch { part, found, expected: front.catalog().epoch },
     };
     Err(DbError::Part { path: image.path().to_owned(), why })
 }

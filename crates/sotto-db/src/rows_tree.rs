@@ -52,7 +52,7 @@ impl RowsTree {
         watch: Watcher<'_>,
     ) -> Result<Self> {
         let tree = RowsTree::of_while(table, leaf_rows, path, BLOCK_BYTES, watch, &|| true)?;
-        Ok(tree.expect_or_default("nobody stops it"))
+        Ok(tree.expect_or_default("the callback never stops"))
     }
 
     /// Builds the tree from blocks of `block_bytes` bytes, as long as `go_on` returns true; `None`

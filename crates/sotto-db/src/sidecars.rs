@@ -342,7 +342,7 @@ pub(crate) fn draw_whitening_seed(
     catalog: &mut Catalog,
     key: &SigningKey,
 ) -> Result<()> {
-    let Some(mask) = &entry.server.mask else { return Ok(()) };
+    let Some(mask) = &entry.server.whitening else { return Ok(()) };
     let seed = key.mask_seed(&catalog.rows_root.root);
     let params = (mask.with_seed)(catalog.params.to_string().as_bytes(), seed)?;
     catalog.params_digest = (entry.report)(&params)?.digest.into();

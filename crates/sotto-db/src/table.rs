@@ -191,9 +191,9 @@ impl TableSource for ConcatTable<'_> {
             let some = (self.each - row).min((rest.len() / self.width) as u64);
             let there = table.rows().saturating_sub(row).min(some);
             let [bytes, bytes_there] = [some, there].map(|rows| rows as usize * self.width);
-            let (out, after) = rest.split_at_mut_checked(bytes).expect_or_default("no more than are read");
+            let (out, after) = rest.split_at_mut_checked(bytes).expect_or_default("at most what is read");
             let (rows, empty) =
-                out.split_at_mut_checked(bytes_there).expect_or_default("no more than are read");
+                out.split_at_mut_checked(bytes_there).expect_or_default("at most what is read");
             empty.fill(0);
             if !rows.is_empty() {
                 table.read(row, rows)?;

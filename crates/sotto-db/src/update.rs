@@ -17,7 +17,7 @@ use crate::sidecars::open_rows;
 use crate::table::{BlockRule, RawFile};
 use crate::{DbError, ImageFile, Result, WriteLock};
 use changes::{ChangeSet, ChangeTarget};
-use next_epoch::{NextEpoch, SolvedStrips, can_revise, lifetime};
+use next_epoch::{NextEpoch, SolvedStrips, lifetime, update_image_fn};
 use rayon::prelude::*;
 use serde::Serialize;
 use sotto_catalog::{Catalog, LayerEntry, SigningKey};
@@ -152,7 +152,7 @@ pub fn read_update<'a>(
     let old = lock.dir().open_latest()?;
     let pieces = old.piece().parts().map_or(PiecesToWrite::Whole, PiecesToWrite::All);
     check_folder(lock, &old.catalog().table, options.key)?;
-    can_revise(entry, old.catalog())?;
+    update_image_fn(entry, old.catalog())?;
     let old = parts::whole(entry, old, watch)?;
     let catalog = old.catalog();
     let terms = catalog.terms(entry)?;

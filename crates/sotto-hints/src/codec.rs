@@ -50,7 +50,7 @@ impl<'a> StateReader<'a> {
     /// Fills `out` with the next bytes.
     ///
     /// # Errors
-    /// Those of [`StateReader::get`].
+    /// The errors of [`StateReader::get`].
     pub fn exact(&mut self, out: &mut [u8]) -> Result<()> {
         let read = self.read_exact(out);
         read.map_err(|_| self.why())
@@ -60,7 +60,7 @@ impl<'a> StateReader<'a> {
     /// come.
     ///
     /// # Errors
-    /// Those of [`StateReader::get`].
+    /// The errors of [`StateReader::get`].
     pub fn append(&mut self, list: &mut Vec<u8>, len: usize) -> Result<()> {
         let end = list.len() + len;
         while list.len() < end {
@@ -74,7 +74,7 @@ impl<'a> StateReader<'a> {
     /// Runs a reader of other formats on the remaining bytes, and explains its errors.
     ///
     /// # Errors
-    /// Those of [`StateReader::get`], and those of `read`.
+    /// The errors of [`StateReader::get`], and those of `read`.
     pub fn through<T>(&mut self, read: impl FnOnce(&mut dyn Read) -> Result<T>) -> Result<T> {
         let got = read(self);
         got.map_err(|error| match error {

@@ -38,10 +38,10 @@ impl Journal {
     }
 
     /// Adds the record of an answer: what it told, if that is known, or as many zeros.
-    pub(crate) fn add_answer(&mut self, number: u64, known: bool, told: &[u8]) {
+    pub(crate) fn add_answer(&mut self, number: u64, known: bool, row: &[u8]) {
         let keep = u8::from(known).wrapping_neg();
-        let told: Zeroizing<Vec<u8>> = Zeroizing::new(told.iter().map(|byte| byte & keep).collect());
-        self.add(&(ANSWER, number, known), &told);
+        let row: Zeroizing<Vec<u8>> = Zeroizing::new(row.iter().map(|byte| byte & keep).collect());
+        self.add(&(ANSWER, number, known), &row);
     }
 
     /// Takes all records.
@@ -56,7 +56,7 @@ impl Journal {
 /// Gives the kind and the number of each record of an entry to `step`, which reads the rest.
 ///
 /// # Errors
-/// Those of `step`; [`sotto_core::Error::Peer`] for a record that is cut short.
+/// The errors of `step`; [`sotto_core::Error::Peer`] for a record that is cut short.
 pub(crate) fn replay(
     mut entry: &[u8],
     mut step: impl FnMut(u8, u64, &mut StateReader<'_>) -> Result<()>,
@@ -74,15 +74,15 @@ pub(crate) fn replay(
 /// Reads what the answer of a record told, if anything.
 ///
 /// # Errors
-/// Those of [`StateReader::get`].
+/// The errors of [`StateReader::get`].
 pub(crate) fn read_answer(
     from: &mut StateReader<'_>,
     row_bytes: usize,
 ) -> Result<Option<Zeroizing<Vec<u8>>>> {
     let known: bool = from.get()?;
-    let mut told = Zeroizing::new(vec![0; row_bytes]);
-    from.exact(&mut told)?;
-    Ok(known.then_some(told))
+    let mut row = Zeroizing::new(vec![0; row_bytes]);
+    from.exact(&mut row)?;
+    Ok(known.then_some(row))
 }
 
 /// The error for a record of no kind.

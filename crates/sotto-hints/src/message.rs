@@ -58,7 +58,7 @@ macro_rules! octets {
 }
 
 octets!(Answer, "answer", answer_bytes);
-octets!(HintResponse, "supply", hint_response_bytes);
+octets!(HintResponse, "hint response", hint_response_bytes);
 
 impl<P: MessageLengths> Wire<P> for HintRequest {
     fn size(_: &P) -> usize {
@@ -71,13 +71,13 @@ impl<P: MessageLengths> Wire<P> for HintRequest {
     }
 
     fn take(params: &P, bytes: &[u8]) -> Result<Self> {
-        wire::exact("order", bytes, 20)?;
+        wire::exact("hint request", bytes, 20)?;
         let parts = bytes.split_first_chunk().zip(bytes.last_chunk());
         match parts.map(|((key, _), block)| (*key, u32::from_le_bytes(*block))) {
             Some((key, block)) if block < params.blocks() => {
                 Ok(HintRequest { key: Zeroizing::new(key), block })
             }
-            _ => Err(PeerMisbehaved::NotCanonical("order").into()),
+            _ => Err(PeerMisbehaved::NotCanonical("hint request").into()),
         }
     }
 }

@@ -41,7 +41,7 @@ pub mod state;
 pub use crate::message::{Answer, MessageLengths};
 pub use client::Pending;
 pub use family::{AnswerEffect, Client, Family, FamilyState, OneServerScheme, OpenQuery, Plan};
-pub use hints::{Hint, HintFamily, Hints, LIVE, OWED, Stock};
+pub use hints::{BackupStock, Hint, HintFamily, Hints, LIVE, OWED};
 pub use params::{HintNumbers, Literal, Params, ParamsFamily};
 pub use pass::{ParitySums, PassFamily, TablePass};
 pub use prepare::Prepare;

@@ -109,7 +109,12 @@ impl RowTable {
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`] for a change outside the rows; errors of `out`.
-    pub fn revise(&self, changes: &[RecordChange], out: &dyn Sink, order: impl Fn(u64) -> u64) -> Result<()> {
+    pub fn update_image(
+        &self,
+        changes: &[RecordChange],
+        out: &dyn Sink,
+        order: impl Fn(u64) -> u64,
+    ) -> Result<()> {
         let RowTable { section, row_bytes, .. } = *self;
         out.reserve(section, self.bytes)?;
         let mut rows: BTreeMap<u64, Vec<&RecordChange>> = BTreeMap::new();

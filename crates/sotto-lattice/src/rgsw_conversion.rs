@@ -79,8 +79,8 @@ impl ConversionKey {
         if ciphers.len() != l {
             return None;
         }
-        let room = |_| Ciphertext::unfilled(ring, ModulusLevel::Main, rank);
-        let mut rows: Vec<Ciphertext> = (0..(rank + 1) * l).map(room).collect();
+        let empty = |_| Ciphertext::unfilled(ring, ModulusLevel::Main, rank);
+        let mut rows: Vec<Ciphertext> = (0..(rank + 1) * l).map(empty).collect();
         let mut high = Ciphertext::unfilled(ring, ModulusLevel::Full, rank);
         for (j, c) in ciphers.iter().enumerate() {
             self.first_row(ring, c, &mut high, scratch);

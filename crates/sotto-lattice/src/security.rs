@@ -258,12 +258,12 @@ pub fn gate(n: usize, log2_q: f64, secret: &SecretDistribution, sigma: f64) -> R
         other => other,
     };
     let unknown = CertifiedCosts { usvp: 0.0, bdd: 0.0, dual: None, source: "" };
-    let asked = LweSet { name: "", n, log2_q, secret, sigma, certified: unknown };
+    let requested = LweSet { name: "", n, log2_q, secret, sigma, certified: unknown };
     let required = f64::from(REQUIRED_SECURITY_BITS);
 
     let best = certified_sets()
         .iter()
-        .filter(|set| asked.at_least_as_hard_as(set))
+        .filter(|set| requested.at_least_as_hard_as(set))
         .max_by(|a, b| a.certified.bits().total_cmp(&b.certified.bits()));
     let primal = usvp::attack(n, log2_q, secret.sigma(sigma), sigma);
     let core_svp = primal.map(|attack| attack.core_svp());
@@ -278,7 +278,7 @@ pub fn gate(n: usize, log2_q: f64, secret: &SecretDistribution, sigma: f64) -> R
     // A harder set that is known to fall short decides, whatever the estimate is.
     let bits = certified_sets()
         .iter()
-        .filter(|set| set.at_least_as_hard_as(&asked))
+        .filter(|set| set.at_least_as_hard_as(&requested))
         .map(|set| set.certified.bits())
         .filter(|bits| *bits < required)
         .fold(by_primal.min(by_dual), f64::min);

@@ -112,10 +112,10 @@ fn fail(height: u64, batches: u64, rng: &mut ChaCha20Rng) {
                     }
                     batch
                 };
-                let wanted: Vec<u64> = (0..many).flat_map(|_| batch(rng)).collect();
-                let positions = permutations.positions(copies, &wanted);
+                let requested: Vec<u64> = (0..many).flat_map(|_| batch(rng)).collect();
+                let positions = permutations.positions(copies, &requested);
                 for i in 0..many as usize {
-                    let lists: Vec<&[u64]> = positions.chunks_exact(wanted.len()).collect();
+                    let lists: Vec<&[u64]> = positions.chunks_exact(requested.len()).collect();
                     let of_batch = |(copy, list): (usize, &&[u64])| {
                         let positions = list[i * items..][..items].iter();
                         positions.map(|p| copy * buckets + (*p % buckets as u64) as usize).collect()

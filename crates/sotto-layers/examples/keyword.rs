@@ -80,9 +80,9 @@ impl Table {
             let (mut found, start) = (0, Instant::now());
             for i in 0..LOOKUPS {
                 let asked = from + i % keys;
-                let (wanted, plan) = self.keyword.plan(&key(asked), &mut rng)?;
+                let (requested, plan) = self.keyword.plan(&key(asked), &mut rng)?;
                 let width = params.row_bytes() as usize;
-                let rows = wanted.iter().map(|row| *row as usize * width);
+                let rows = requested.iter().map(|row| *row as usize * width);
                 let rows = rows.filter_map(|at| self.rows.get(at..at + width));
                 let value = self.keyword.assemble(plan, rows.map(|row| Row::new(row.to_vec())).collect())?;
                 found += u64::from(value.is_some_and(|value| value[..] == asked.to_le_bytes()));

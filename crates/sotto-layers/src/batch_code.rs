@@ -88,7 +88,7 @@ impl BatchCode {
     /// it.
     ///
     /// # Errors
-    /// Those of [`CodeSizes::check`].
+    /// The errors of [`CodeSizes::check`].
     pub fn new(sizes: CodeSizes, seed: &PublicSeed) -> Result<Self> {
         sizes.check()?;
         let permutations = Permutations::new(FeistelDomain::new(sizes.rows), seed);
@@ -130,8 +130,8 @@ impl BatchCode {
             return Err(Misuse::IndexPastEnd { index, len: rows }.into());
         }
         let mut filled = Zeroizing::new(vec![u64::MAX; items]);
-        for (filled, wanted) in filled.iter_mut().zip(request) {
-            *filled = *wanted;
+        for (filled, requested) in filled.iter_mut().zip(request) {
+            *filled = *requested;
         }
         let place = |row: &u64| {
             (0..items as u16)
@@ -165,18 +165,18 @@ impl Layer for BatchCode {
 
     fn plan(&self, request: &[u64], rng: &mut dyn CryptoRng) -> Result<(Vec<u64>, Plan)> {
         let CodeSizes { rows, items, copies, buckets, spare } = self.sizes;
-        let (mut wanted, firsts) = self.filled(request)?;
+        let (mut requested, firsts) = self.filled(request)?;
         let mut first = Zeroizing::new(vec![0; items]);
-        for (((i, first), wanted), place) in
-            (0u16..).zip(first.iter_mut()).zip(wanted.iter_mut()).zip(&*firsts)
+        for (((i, first), requested), place) in
+            (0u16..).zip(first.iter_mut()).zip(requested.iter_mut()).zip(&*firsts)
         {
-            let real = u64::conditional_select(&0, &u64::MAX, wanted.ct_lt(&rows));
+            let real = u64::conditional_select(&0, &u64::MAX, requested.ct_lt(&rows));
             // Dummy entries have copies too, those of row 0, and do not use them.
-            *wanted &= real;
+            *requested &= real;
             *first = same(i, *place) & real as u16;
         }
 
-        let positions = self.permutations.positions(copies, &wanted);
+        let positions = self.permutations.positions(copies, &requested);
         let (mut choices, mut offsets) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
         choices.reserve_exact(positions.len());
         offsets.reserve_exact(positions.len());
@@ -189,7 +189,7 @@ impl Layer for BatchCode {
         }
         let matching = matching::assign(&choices, &first, self.buckets(), spare, self.sizes.search_budget());
 
-        let mut asked = Vec::with_capacity(self.sizes.lookups());
+        let mut queried = Vec::with_capacity(self.sizes.lookups());
         let lists = choices.chunks_exact(items).zip(offsets.chunks_exact(items));
         let groups = matching.holders.chunks_exact(buckets.max(1));
         for (copy, ((choices, offsets), holders)) in lists.zip(groups).enumerate() {
@@ -198,13 +198,13 @@ impl Layer for BatchCode {
                 for ((i, own), offset) in (0u16..).zip(choices).zip(offsets) {
                     row = chosen(same(i, *holder) & same(bucket, *own), *offset, row);
                 }
-                asked.push(row);
+                queried.push(row);
             }
         }
         for holder in matching.aside.iter() {
-            let items = (0u16..).zip(wanted.iter());
+            let items = (0u16..).zip(requested.iter());
             let random = dummy_rows::row(rows, rng);
-            asked.push(items.fold(random, |row, (i, item)| chosen(same(i, *holder), *item, row)));
+            queried.push(items.fold(random, |row, (i, item)| chosen(same(i, *holder), *item, row)));
         }
 
         let mut holders = Zeroizing::new(Vec::with_capacity(self.sizes.lookups()));
@@ -212,7 +212,7 @@ impl Layer for BatchCode {
         let mut lookups = Zeroizing::new(Vec::with_capacity(items));
         lookups.extend(firsts.iter().map(|first| find(&holders, *first)));
         lookups.truncate(request.len());
-        Ok((asked, Plan { lookups }))
+        Ok((queried, Plan { lookups }))
     }
 
     fn assemble(&self, plan: Plan, rows: Vec<Row>) -> Result<Vec<Row>> {

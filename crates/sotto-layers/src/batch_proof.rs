@@ -80,9 +80,9 @@ impl sotto_core::Layer for BatchProof {
         let row = |level: usize| {
             // The sibling is complete with leaf `end - 1`, after the `level` nodes under it that the leaf completes too.
             let end = ((leaf >> level ^ 1) + 1) << level;
-            let wanted = before(end - 1) + level as u64;
+            let requested = before(end - 1) + level as u64;
             // An incomplete sibling is in no row.
-            u64::conditional_select(&wanted, &dummy_rows::row(all, rng), end.ct_gt(&leaves))
+            u64::conditional_select(&requested, &dummy_rows::row(all, rng), end.ct_gt(&leaves))
         };
         let rows = (0..proof::height(leaves)).map(row).collect::<Vec<_>>();
         // A log of one leaf has an empty proof.

@@ -128,8 +128,8 @@ impl sotto_core::Layer for ColorProof {
         for (level, place) in places.iter().rev().enumerate() {
             let incomplete = (((leaf >> level ^ 1) + 1) << level).ct_gt(&leaves);
             for ((color, row), size) in (0u8..).zip(&mut rows).zip(self.coloring.sizes()) {
-                let wanted = (subtree * size).wrapping_add(place.row);
-                row.conditional_assign(&wanted, !incomplete & color.ct_eq(&place.color));
+                let requested = (subtree * size).wrapping_add(place.row);
+                row.conditional_assign(&requested, !incomplete & color.ct_eq(&place.color));
             }
         }
         let lookups = places.iter().rev().map(|place| place.color).collect();

@@ -96,7 +96,7 @@ impl Keyword {
     /// The layer of a table with these parameters.
     ///
     /// # Errors
-    /// Those of [`Params::check`].
+    /// The errors of [`Params::check`].
     pub fn new(params: Params) -> Result<Self> {
         params.check()?;
         let hash = KeyHash::new(&params.seed, params.key_bytes);
@@ -106,7 +106,7 @@ impl Keyword {
     /// Reads the parameters of a catalog. Total: any bytes give a layer or an error.
     ///
     /// # Errors
-    /// Those of [`Params::check`].
+    /// The errors of [`Params::check`].
     pub fn parse(params: &[u8]) -> Result<Self> {
         Keyword::new(Params::parse(params)?)
     }

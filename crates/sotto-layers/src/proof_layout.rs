@@ -60,7 +60,7 @@ impl BatchLayout {
     /// The cheapest batch code for a log of `leaves` leaves.
     ///
     /// # Errors
-    /// Those of [`CodeSizes::fit`].
+    /// The errors of [`CodeSizes::fit`].
     pub fn fit(leaves: u64, seed: PublicSeed) -> Result<Self> {
         let CodeSizes { copies, buckets, spare, .. } =
             CodeSizes::fit(batch_proof::rows(leaves), batch_proof::height(leaves))?;
@@ -82,7 +82,7 @@ impl BatchLayout {
     /// The code over the nodes of a log of `leaves` leaves.
     ///
     /// # Errors
-    /// Those of [`CodeSizes::check`]: a log that grows may outgrow its buckets.
+    /// The errors of [`CodeSizes::check`]: a log that grows may outgrow its buckets.
     pub fn over(self, leaves: u64) -> Result<BatchCode> {
         BatchCode::new(self.sizes(leaves), &self.seed)
     }
@@ -224,7 +224,7 @@ impl ProofLayout {
     /// The table of each lookup of a proof, in a log of `leaves` leaves.
     ///
     /// # Errors
-    /// Those of [`CodeSizes::check`].
+    /// The errors of [`CodeSizes::check`].
     pub fn visits(self, leaves: u64) -> Result<Vec<usize>> {
         match self {
             ProofLayout::Color { layers: tables, .. } | ProofLayout::Tile { levels: tables } => {

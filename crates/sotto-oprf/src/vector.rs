@@ -48,9 +48,9 @@ fn the_standard_s_batch_of_two() {
         "222a5e897cf59db8145db8d16e597e8facb80ae7d4e26d9881aa6f61d645fc0e",
     ];
     let inputs = vec![Input::raw(&[0]), Input::raw(&[0x5a; 17])];
-    let asked = blind(inputs, &mut Scalars(blinds.map(hex).to_vec())).unwrap();
+    let blinded = blind(inputs, &mut Scalars(blinds.map(hex).to_vec())).unwrap();
     assert_eq!(
-        asked.elements(),
+        blinded.elements(),
         [
             "863f330cc1a1259ed5a5998a23acfd37fb4351a793a5b3c090b642ddc439b945",
             "90a0145ea9da29254c3a56be4fe185465ebb3bf2a1801f7124bbbadac751e654",
@@ -59,7 +59,7 @@ fn the_standard_s_batch_of_two() {
     );
 
     let of_proof = hex("419c4f4f5052c53c45f3da494d2b67b220d02118e0857cdbcf037f9ea84bbe0c");
-    let answer = key.evaluate(asked.elements(), &mut Scalars(vec![of_proof])).unwrap();
+    let answer = key.evaluate(blinded.elements(), &mut Scalars(vec![of_proof])).unwrap();
     assert_eq!(
         answer.elements,
         [
@@ -78,7 +78,7 @@ fn the_standard_s_batch_of_two() {
         "b58cfbe118e0cb94d79b5fd6a6dafb98764dff49c14e1770b566e42402da1a7d",
         "a4d8527693914139caee5bd03903af43a491351d23b430948dd50cde10d32b3c"
     ));
-    let outputs = asked.finish(&answer.elements, &proof, &key.public()).unwrap();
+    let outputs = blinded.finish(&answer.elements, &proof, &key.public()).unwrap();
     assert_eq!(*outputs[0].bytes(), output);
     assert_eq!(*key.at(&Input::raw(&[0])).unwrap().bytes(), output);
 }

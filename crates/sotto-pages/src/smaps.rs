@@ -20,7 +20,7 @@ pub struct PageUsage {
 pub enum PageKind {
     /// At least nine tenths are on huge pages.
     Huge,
-    /// This many percent are on huge pages.
+    /// Some memory is on huge pages: the share in percent.
     Mixed(u8),
     /// At most a tenth is on huge pages.
     Small,

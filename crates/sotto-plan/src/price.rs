@@ -205,7 +205,7 @@ pub(crate) fn hint_requests(report: &ParamsReport) -> Option<u64> {
     report
         .details
         .iter()
-        .find(|(name, _)| *name == "orders")
+        .find(|(name, _)| *name == "hint requests")
         .and_then(|(_, hint_requests)| hint_requests.parse().ok())
 }
 

@@ -124,8 +124,8 @@ impl RequestTables {
     }
 
     /// Tables without proofs, unless proofs are required at any cost.
-    pub(crate) fn unproven(&self, wanted: bool) -> RequestTables {
-        let verified = if wanted { self.verified } else { RowProofs::No };
+    pub(crate) fn unproven(&self, require: bool) -> RequestTables {
+        let verified = if require { self.verified } else { RowProofs::No };
         RequestTables { verified, ..self.clone() }
     }
 

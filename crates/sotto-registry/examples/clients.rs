@@ -39,9 +39,9 @@ fn main() {
 
 fn measure_all(only: &[String]) {
     for &(name, rows, row_bytes) in TABLES {
-        let wanted = only.is_empty() || only.iter().any(|only| name.starts_with(only.as_str()));
+        let selected = only.is_empty() || only.iter().any(|only| name.starts_with(only.as_str()));
         let entry = sotto_registry::SCHEMES.iter().find(|entry| entry.id.0.starts_with(name));
-        if let Some(entry) = entry.filter(|_| wanted) {
+        if let Some(entry) = entry.filter(|_| selected) {
             measure(entry, &TableShape::new(rows, row_bytes, 1 << 20));
         }
     }
@@ -139,13 +139,13 @@ fn measure(entry: &SchemeEntry, shape: &TableShape) {
                 break;
             }
             let index = rng.next_u64() % report.records;
-            let (queries, ticket) = ask.of(|| client.query(RecordIndex(index), rng)).unwrap();
+            let (queries, pending) = ask.of(|| client.query(RecordIndex(index), rng)).unwrap();
             let answers: Vec<Vec<u8>> = queries
                 .iter()
                 .take(entry.query_servers)
                 .map(|query| server.answer_many(&[(&session, query)]).pop().unwrap().unwrap())
                 .collect();
-            let record = read.of(|| client.recover(ticket, &answers)).unwrap();
+            let record = read.of(|| client.recover(pending, &answers)).unwrap();
             assert!(record.bytes() == &table.bytes()[index as usize * width..][..width], "record {index}");
         }
     }

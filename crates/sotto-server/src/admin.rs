@@ -18,7 +18,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use sotto_wire::routes::ADMIN_HEADER;
-use sotto_wire::{Code, Problem};
+use sotto_wire::{Problem, ProblemCode};
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +51,7 @@ pub(crate) fn admin(service: Arc<Service>, config: &ServerConfig) -> Router {
         .route("/drain", post(|operator| drain(operator, true)))
         .route("/backup", post(backup))
         .route("/undrain", post(|operator| drain(operator, false)))
-        .fallback(|| async { HttpError::new(Code::NoSuchRoute, "no route at this path") })
+        .fallback(|| async { HttpError::new(ProblemCode::NoSuchRoute, "no route at this path") })
         .layer(middleware::from_fn_with_state(Arc::new(hosts), guard))
         .with_state(operator)
 }
@@ -62,10 +62,11 @@ pub(crate) fn admin(service: Arc<Service>, config: &ServerConfig) -> Router {
 async fn ready(State(operator): State<Arc<Operator>>) -> Response {
     let service = &operator.service;
     if service.is_stopping() {
-        return HttpError::from(Code::ShuttingDown).into_response();
+        return HttpError::from(ProblemCode::ShuttingDown).into_response();
     }
     if operator.drained.load(Ordering::Relaxed) {
-        return HttpError::new(Code::ShuttingDown, "the server is drained by its operator").into_response();
+        return HttpError::new(ProblemCode::ShuttingDown, "the server is drained by its operator")
+            .into_response();
     }
     let (mut text, mut wait) = ("ready\n".to_owned(), 0);
     for table in service.tables.all() {
@@ -83,7 +84,7 @@ async fn ready(State(operator): State<Arc<Operator>>) -> Response {
         0 => text.into_response(),
         wait => {
             let text = text.strip_prefix("ready\n").unwrap_or_default().trim_end().replace('\n', "; ");
-            HttpError::from(Problem::new(Code::NotReady, text)).after(wait).into_response()
+            HttpError::from(Problem::new(ProblemCode::NotReady, text)).after(wait).into_response()
         }
     }
 }
@@ -103,7 +104,7 @@ async fn drain(State(operator): State<Arc<Operator>>, drained: bool) -> &'static
 async fn reload(State(operator): State<Arc<Operator>>) -> Result<Response, HttpError> {
     let (service, reloading) = (&operator.service, operator.service.clone());
     let found = tokio::task::spawn_blocking(move || reloading.reload()).await;
-    let (found, others) = found.map_err(|_| HttpError::from(Code::Internal))?;
+    let (found, others) = found.map_err(|_| HttpError::from(ProblemCode::Internal))?;
     let tables = found.into_iter().map(|(name, outcome)| {
         let live = service.tables.get(&name).ok().and_then(|table| table.live_now());
         let epochs = live.iter().flat_map(|live| live.all()).filter(|table| table.check().is_ok());
@@ -126,15 +127,20 @@ async fn reload(State(operator): State<Arc<Operator>>) -> Result<Response, HttpE
 async fn backup(State(operator): State<Arc<Operator>>) -> Result<Response, HttpError> {
     let copied = tokio::task::spawn_blocking(move || {
         let Ok(_turn) = operator.copying.try_lock() else {
-            return Err(HttpError::new(Code::Busy, "another backup is in progress").after(1));
+            return Err(HttpError::new(ProblemCode::Busy, "another backup is in progress").after(1));
         };
         crate::backup::copy(&operator.service, operator.state.as_deref()).map_err(|error| {
             tracing::error!(%error, "the state could not be backed up");
-            let code = if matches!(error, BackupError::NoState) { Code::NoSuchRoute } else { Code::Internal };
+            let code = if matches!(error, BackupError::NoState) {
+                ProblemCode::NoSuchRoute
+            } else {
+                ProblemCode::Internal
+            };
             HttpError::from(Problem::new(code, error.to_string()))
         })
     });
-    let BackupSummary { folder, files } = copied.await.map_err(|_| HttpError::from(Code::Internal))??;
+    let BackupSummary { folder, files } =
+        copied.await.map_err(|_| HttpError::from(ProblemCode::Internal))??;
     tracing::info!(files = files.len(), "the state was backed up");
     let files = files.into_iter().map(|(name, bytes)| serde_json::json!({ "name": name, "bytes": bytes }));
     let files: Vec<_> = files.collect();

@@ -11,7 +11,7 @@ use crate::limits::slots::Permit;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
-use sotto_wire::{Code, FrameError};
+use sotto_wire::{FrameError, ProblemCode};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -34,7 +34,7 @@ impl BodyReader {
     /// that `memory` grows to.
     ///
     /// # Errors
-    /// [`Code::TooLarge`] if the body announces more.
+    /// [`ProblemCode::TooLarge`] if the body announces more.
     pub(crate) fn new(
         body: Body,
         headers: &HeaderMap,
@@ -53,7 +53,7 @@ impl BodyReader {
     /// Reads until at least `bytes` bytes have arrived, and returns all that have.
     ///
     /// # Errors
-    /// [`Code::TooLarge`], [`Code::TooSlow`], [`Code::Malformed`] if the body ends before.
+    /// [`ProblemCode::TooLarge`], [`ProblemCode::TooSlow`], [`ProblemCode::Malformed`] if the body ends before.
     pub(crate) async fn head(&mut self, bytes: usize) -> Result<&[u8], HttpError> {
         while self.read.len() < bytes {
             if !self.more(self.limit).await? {
@@ -66,7 +66,7 @@ impl BodyReader {
     /// Reads the rest of a body of exactly `bytes` bytes. Returns the body and its memory permit.
     ///
     /// # Errors
-    /// [`Code::Malformed`] for any other length; otherwise as for [`BodyReader::head`].
+    /// [`ProblemCode::Malformed`] for any other length; otherwise as for [`BodyReader::head`].
     pub(crate) async fn exactly(&mut self, bytes: u64) -> Result<(Vec<u8>, Permit), HttpError> {
         let wrong = |got| Err(FrameError::Length { got, want: bytes }.into());
         if let Some(announced) = self.announced.filter(|announced| *announced != bytes) {
@@ -86,7 +86,7 @@ impl BodyReader {
     /// Reads the whole body. Returns it with its memory permit.
     ///
     /// # Errors
-    /// [`Code::TooLarge`], [`Code::TooSlow`], [`Code::Malformed`] if the body breaks off.
+    /// [`ProblemCode::TooLarge`], [`ProblemCode::TooSlow`], [`ProblemCode::Malformed`] if the body breaks off.
     pub async fn whole(&mut self) -> Result<(Vec<u8>, Permit), HttpError> {
         let expected = self.announced.unwrap_or(self.limit);
         while self.more(expected).await? {}
@@ -128,9 +128,10 @@ impl BodyReader {
     /// Reads a little more of a body of about `expected` bytes. Returns `false` at the end of the body.
     async fn more(&mut self, expected: u64) -> Result<bool, HttpError> {
         let frame = timeout_at(self.until, self.body.frame()).await;
-        let frame = frame.map_err(|_| HttpError::new(Code::TooSlow, "the body did not arrive in time"))?;
+        let frame =
+            frame.map_err(|_| HttpError::new(ProblemCode::TooSlow, "the body did not arrive in time"))?;
         let Some(frame) = frame else { return Ok(false) };
-        let frame = frame.map_err(|_| HttpError::new(Code::Malformed, "the body ended early"))?;
+        let frame = frame.map_err(|_| HttpError::new(ProblemCode::Malformed, "the body ended early"))?;
         if let Ok(data) = frame.into_data() {
             if (self.read.len() + data.len()) as u64 > self.limit {
                 return Err(too_large(self.limit));
@@ -158,5 +159,6 @@ impl BodyReader {
 }
 
 fn too_large(limit: u64) -> HttpError {
-    sotto_wire::Problem::new(Code::TooLarge, format!("expected a body of at most {limit} bytes")).into()
+    sotto_wire::Problem::new(ProblemCode::TooLarge, format!("expected a body of at most {limit} bytes"))
+        .into()
 }

@@ -86,7 +86,7 @@ pub enum DatabaseFormat {
     /// The database was empty, and has the format from now on.
     New,
     /// The database has the format.
-    Ours,
+    Known,
     /// The database has another format, or none, and must not be changed.
     Foreign,
 }
@@ -100,7 +100,7 @@ pub fn claim(write: &WriteTransaction, format: &[u8]) -> Result<DatabaseFormat, 
         return Ok(DatabaseFormat::New);
     }
     let is_ours = about.get("format")?.is_some_and(|found| found.value() == format);
-    Ok(if is_ours { DatabaseFormat::Ours } else { DatabaseFormat::Foreign })
+    Ok(if is_ours { DatabaseFormat::Known } else { DatabaseFormat::Foreign })
 }
 
 /// Opens a file for this user alone, and makes it if it does not exist: keys are not secret, but it

@@ -14,13 +14,13 @@ use axum::Router;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use sotto_wire::routes::TableList;
-use sotto_wire::{Code, Problem};
+use sotto_wire::{Problem, ProblemCode};
 use std::sync::{Arc, Mutex};
 
 /// Bytes of images that are verified before a server answers at all, and while a reload waits:
 /// about a second of a disk. The rest is read in the background, and its table is not ready until
 /// then.
-pub(crate) const PATIENCE: u64 = 256 << 20;
+pub(crate) const READ_BUDGET: u64 = 256 << 20;
 
 /// Every table of a server.
 pub(crate) struct ServedTables(Vec<Arc<ServedTable>>);
@@ -34,13 +34,13 @@ impl ServedTables {
     /// of one name.
     pub(crate) fn open(sources: Vec<Box<dyn EpochSource>>, opening: &Opening) -> Result<Self, StartError> {
         let mut tables: Vec<Arc<ServedTable>> = Vec::new();
-        let (mut patience, mut damaged) = (PATIENCE, None);
+        let (mut read_budget, mut damaged) = (READ_BUDGET, None);
         let count = sources.len();
         for (source, number) in sources.into_iter().zip(1..) {
             let table = ServedTable::new(source);
             let source_name = table.source_name();
             opening.begin(source_name.clone(), number, count);
-            let (outcome, error) = table.first_reload(&mut patience, &|at| opening.read(at));
+            let (outcome, error) = table.first_reload(&mut read_budget, &|at| opening.read(at));
             match error {
                 Some(error @ SourceError::Damaged(_)) => {
                     damaged.get_or_insert(StartError::Table { source_name, error });
@@ -95,12 +95,12 @@ impl ServedTables {
     /// The table of this name.
     ///
     /// # Errors
-    /// [`Code::NoSuchTable`].
+    /// [`ProblemCode::NoSuchTable`].
     pub(crate) fn get(&self, name: &str) -> Result<&ServedTable, Problem> {
         let table = self.0.iter().find(|table| table.is(name));
         table
             .map(Arc::as_ref)
-            .ok_or_else(|| Problem::new(Code::NoSuchTable, "there is no table of that name"))
+            .ok_or_else(|| Problem::new(ProblemCode::NoSuchTable, "there is no table of that name"))
     }
 
     /// Sets the gauges of all tables to the current values.
@@ -191,7 +191,7 @@ impl Opening {
     /// Routes for clients, which tell them to try again.
     pub(crate) fn public() -> Router {
         let not_yet = || async {
-            HttpError::new(Code::NotReady, "the server is opening its tables").after(RETRY_AFTER)
+            HttpError::new(ProblemCode::NotReady, "the server is opening its tables").after(RETRY_AFTER)
         };
         Router::new().fallback(not_yet)
     }
@@ -208,7 +208,7 @@ impl Opening {
 }
 
 fn not_yet(now: &OpeningProgress) -> Response {
-    HttpError::from(Problem::new(Code::NotReady, format!("not yet: {now}")))
+    HttpError::from(Problem::new(ProblemCode::NotReady, format!("not yet: {now}")))
         .after(RETRY_AFTER)
         .into_response()
 }

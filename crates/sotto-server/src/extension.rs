@@ -1,9 +1,9 @@
-//! Other protocols next to the server's own: on the same listeners, with the same threads, memory
-//! and limits.
+//! Extensions: protocols that a server answers besides its own, on the same listeners, with the
+//! same threads, memory and limits.
 //!
 //! An [`ExtensionSetup`] has the settings of a protocol; opening it gives an [`Extension`], whose
-//! routes use the server by its [`Host`]. The server's own modules name no protocol: whoever starts
-//! a server chooses them, with [`Server::start_watched`](crate::Server::start_watched).
+//! routes use the server by its [`Host`]. The server's own modules name no protocol: the caller that
+//! starts a server chooses them, with [`Server::start_watched`](crate::Server::start_watched).
 
 pub use crate::body::BodyReader;
 pub use crate::client::{Peer, Requester};

@@ -11,7 +11,7 @@ use crate::low_priority::thread_pool;
 use crate::metrics::{ByTable, ServerMetrics};
 use crate::{ServerConfig, StartError, TableEpoch};
 use sotto_core::{Error, ExpectOrDefault};
-use sotto_wire::{Code, hints};
+use sotto_wire::{ProblemCode, hints};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -34,7 +34,7 @@ pub(crate) struct HintJob {
 }
 
 /// A hint response with its memory permit, or the reason why there is none.
-type Reply = Result<(Vec<u8>, Permit), Code>;
+type Reply = Result<(Vec<u8>, Permit), ProblemCode>;
 
 struct QueuedHintJob {
     job: HintJob,
@@ -72,14 +72,14 @@ impl HintQueue {
     /// Queues a hint request. Dropping the receiver removes it, unless its hints are being made.
     ///
     /// # Errors
-    /// [`Code::Busy`] if the queue is full, [`Code::ShuttingDown`] after [`HintQueue::close`].
-    pub(crate) fn submit(&self, job: HintJob) -> Result<oneshot::Receiver<Reply>, Code> {
+    /// [`ProblemCode::Busy`] if the queue is full, [`ProblemCode::ShuttingDown`] after [`HintQueue::close`].
+    pub(crate) fn submit(&self, job: HintJob) -> Result<oneshot::Receiver<Reply>, ProblemCode> {
         let (reply, receiver) = oneshot::channel();
         let queue = locked(&self.queue);
         match queue.as_ref().map(|queue| queue.try_send(Box::new(QueuedHintJob { job, reply }))) {
             Some(Ok(())) => Ok(receiver),
-            Some(Err(mpsc::TrySendError::Full(_))) => Err(Code::Busy),
-            Some(Err(mpsc::TrySendError::Disconnected(_))) | None => Err(Code::ShuttingDown),
+            Some(Err(mpsc::TrySendError::Full(_))) => Err(ProblemCode::Busy),
+            Some(Err(mpsc::TrySendError::Disconnected(_))) | None => Err(ProblemCode::ShuttingDown),
         }
     }
 
@@ -105,7 +105,7 @@ impl Worker {
         while let Ok(queued) = self.jobs.recv() {
             let QueuedHintJob { mut job, reply } = *queued;
             if self.closed.load(Ordering::Relaxed) {
-                let _ = reply.send(Err(Code::ShuttingDown));
+                let _ = reply.send(Err(ProblemCode::ShuttingDown));
             } else if reply.is_closed() {
                 self.metrics.abandoned_requests.inc();
             } else {
@@ -123,9 +123,9 @@ impl Worker {
     }
 
     /// Makes the hints. A scheme that panics costs this request, not the server.
-    fn make(&self, job: &HintJob) -> Result<Vec<u8>, Code> {
+    fn make(&self, job: &HintJob) -> Result<Vec<u8>, ProblemCode> {
         let live = &job.live;
-        let hint_server = live.server().hint_server().ok_or(Code::Internal)?;
+        let hint_server = live.server().hint_server().ok_or(ProblemCode::Internal)?;
         let payload = job
             .frame
             .get(hints::HEAD_BYTES..)
@@ -138,16 +138,16 @@ impl Worker {
             Ok(Ok(response)) if response.len() == hint_server.hint_response_bytes() => Ok(response),
             Ok(Ok(_)) => {
                 tracing::error!(table = ?live, "the scheme returned hints of the wrong size");
-                Err(Code::Internal)
+                Err(ProblemCode::Internal)
             }
-            Ok(Err(Error::Peer(_))) => Err(Code::BadQuery),
+            Ok(Err(Error::Peer(_))) => Err(ProblemCode::BadQuery),
             Ok(Err(error)) => {
                 tracing::error!(table = ?live, %error, "the scheme could not make hints");
-                Err(Code::Internal)
+                Err(ProblemCode::Internal)
             }
             Err(_) => {
                 tracing::error!(table = ?live, "the scheme panicked; the hint request is refused");
-                Err(Code::Internal)
+                Err(ProblemCode::Internal)
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::scheduler::{Scheduler, StepWork};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderValue, Response, header};
-use sotto_wire::{Code, routes};
+use sotto_wire::{ProblemCode, routes};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -32,19 +32,19 @@ impl Host {
     /// Checks that new work is accepted.
     ///
     /// # Errors
-    /// [`Code::ShuttingDown`].
-    pub(crate) fn check_working(&self) -> Result<(), Code> {
-        if self.stopping.load(Ordering::Relaxed) { Err(Code::ShuttingDown) } else { Ok(()) }
+    /// [`ProblemCode::ShuttingDown`].
+    pub(crate) fn check_working(&self) -> Result<(), ProblemCode> {
+        if self.stopping.load(Ordering::Relaxed) { Err(ProblemCode::ShuttingDown) } else { Ok(()) }
     }
 
     /// The sender of a request, and a reader of its body of at most `limit` bytes, of which nothing
     /// is read yet.
     ///
     /// # Errors
-    /// [`Code::TooLarge`] for a body that announces more.
+    /// [`ProblemCode::TooLarge`] for a body that announces more.
     pub fn open_body(&self, request: Request, limit: u64) -> Result<(Peer, BodyReader), HttpError> {
         let (parts, body) = request.into_parts();
-        let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
+        let peer = *parts.extensions.get::<Peer>().ok_or(ProblemCode::Internal)?;
         let memory = self.limits.memory.none(peer);
         Ok((peer, BodyReader::new(body, &parts.headers, limit, self.read_timeout, memory)?))
     }
@@ -53,7 +53,7 @@ impl Host {
     /// sender and the memory permit.
     ///
     /// # Errors
-    /// Those of [`BodyReader::whole`]; [`Code::ShuttingDown`].
+    /// The errors of [`BodyReader::whole`]; [`ProblemCode::ShuttingDown`].
     pub async fn read_body(
         &self,
         request: Request,
@@ -78,7 +78,7 @@ impl Host {
     /// is sent.
     ///
     /// # Errors
-    /// [`Code::Busy`], [`Code::TooLarge`].
+    /// [`ProblemCode::Busy`], [`ProblemCode::TooLarge`].
     pub fn take_memory(&self, peer: Peer, bytes: u64) -> Result<Permit, HttpError> {
         self.limits.memory.take(peer, bytes)
     }
@@ -86,7 +86,7 @@ impl Host {
     /// Checks that a client has some of the server's time left.
     ///
     /// # Errors
-    /// [`Code::Busy`].
+    /// [`ProblemCode::Busy`].
     pub fn check_budget(&self, peer: Peer) -> Result<(), HttpError> {
         self.limits.budget.check(peer, Instant::now())
     }
@@ -95,7 +95,7 @@ impl Host {
     /// none. Blocks on the disk.
     ///
     /// # Errors
-    /// [`Code::Busy`].
+    /// [`ProblemCode::Busy`].
     pub fn count_evaluations(&self, peer: Peer, count: u64) -> Result<(), HttpError> {
         self.limits.evaluations.take(peer, count, Instant::now())
     }
@@ -103,8 +103,8 @@ impl Host {
     /// Queues work in steps, which take turns with the passes.
     ///
     /// # Errors
-    /// [`Code::Busy`], [`Code::ShuttingDown`].
-    pub fn submit_steps(&self, steps: Box<dyn StepWork>) -> Result<(), Code> {
+    /// [`ProblemCode::Busy`], [`ProblemCode::ShuttingDown`].
+    pub fn submit_steps(&self, steps: Box<dyn StepWork>) -> Result<(), ProblemCode> {
         self.scheduler.submit_steps(steps)
     }
 

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
-use sotto_wire::{Code, Problem, routes};
+use sotto_wire::{Problem, ProblemCode, routes};
 
 /// Seconds after which a refused request may succeed, by default.
 const RETRY_AFTER: u64 = 1;
@@ -34,7 +34,7 @@ pub(crate) struct Outcome(pub(crate) &'static str);
 
 impl HttpError {
     /// A problem with a message of its own.
-    pub fn new(code: Code, message: &'static str) -> Self {
+    pub fn new(code: ProblemCode, message: &'static str) -> Self {
         Problem::new(code, message).into()
     }
 
@@ -69,7 +69,7 @@ impl HttpError {
 
     /// The code and the message of a problem, and the seconds after which to try again.
     #[cfg(test)]
-    pub(crate) fn told(&self) -> (Code, &str, u64) {
+    pub(crate) fn summary(&self) -> (ProblemCode, &str, u64) {
         let HttpError::Problem(problem, seconds) = self else { panic!("{self:?}") };
         (problem.code, &problem.message, *seconds)
     }
@@ -81,16 +81,16 @@ impl From<Problem> for HttpError {
     }
 }
 
-impl From<Code> for HttpError {
-    fn from(code: Code) -> Self {
+impl From<ProblemCode> for HttpError {
+    fn from(code: ProblemCode) -> Self {
         let message = match code {
-            Code::Busy => "the queue is full",
-            Code::Deadline => "the request waited too long in the queue and was dropped",
-            Code::NotReady => "the table's image is lost until the operator restores it",
-            Code::ShuttingDown => "the server is shutting down",
-            Code::BadQuery => "invalid query for these parameters",
-            Code::BadElement => "an element is not in the group, or is its identity",
-            Code::Internal => "the server failed",
+            ProblemCode::Busy => "the queue is full",
+            ProblemCode::Deadline => "the request waited too long in the queue and was dropped",
+            ProblemCode::NotReady => "the table's image is lost until the operator restores it",
+            ProblemCode::ShuttingDown => "the server is shutting down",
+            ProblemCode::BadQuery => "invalid query for these parameters",
+            ProblemCode::BadElement => "an element is not in the group, or is its identity",
+            ProblemCode::Internal => "the server failed",
             _ => "the request was refused",
         };
         HttpError::new(code, message)
@@ -107,7 +107,7 @@ impl From<HttpError> for Problem {
     fn from(error: HttpError) -> Self {
         match error {
             HttpError::Problem(problem, _) => problem,
-            HttpError::Foreign(foreign) => Problem::new(Code::Internal, foreign.text),
+            HttpError::Foreign(foreign) => Problem::new(ProblemCode::Internal, foreign.text),
         }
     }
 }

@@ -140,7 +140,7 @@ impl TimeBudget {
     /// Checks that a client has some time left.
     ///
     /// # Errors
-    /// [`sotto_wire::Code::Busy`].
+    /// [`sotto_wire::ProblemCode::Busy`].
     pub(crate) fn check(&self, peer: Peer, now: Instant) -> Result<(), HttpError> {
         for (limit, peer, scope) in [(&self.own, peer, "client"), (&self.all, ALL, "all")] {
             limit.check(peer, now).inspect_err(|_| {
@@ -188,16 +188,20 @@ mod tests {
         budget.charge(peer(2), share(took, 2, 8), start);
         let refused = budget.check(peer(1), start).unwrap_err();
         assert_eq!(
-            (refused.told().0, refused.told().2),
-            (sotto_wire::Code::Busy, 11),
+            (refused.summary().0, refused.summary().2),
+            (sotto_wire::ProblemCode::Busy, 11),
             "{}",
-            refused.told().1
+            refused.summary().1
         );
         assert!(budget.check(peer(2), start).is_ok() && budget.check(peer(1), at(11)).is_ok());
         // Three more have two seconds each, and five is the total.
         (3..6).for_each(|last| budget.charge(peer(last), share(took, 1, 4), start));
         let refused = budget.check(peer(9), start).unwrap_err();
-        assert!(refused.told().1.contains("all clients") && refused.told().2 == 5, "{}", refused.told().1);
+        assert!(
+            refused.summary().1.contains("all clients") && refused.summary().2 == 5,
+            "{}",
+            refused.summary().1
+        );
         assert!(budget.check(peer(9), at(5)).is_ok());
         budget.sweep(at(1000));
         assert!(budget.wait(peer(1), at(1000)).is_none());

@@ -21,7 +21,7 @@ use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::gauge::Gauge;
 use response_body::{ResponseBody, StreamExecutor};
-use sotto_wire::Code;
+use sotto_wire::ProblemCode;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -231,7 +231,7 @@ impl Connection {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let busy = self.state.busy();
         let mut response = match self.is_over.load(Ordering::Relaxed) {
-            true => HttpError::from(Code::ShuttingDown).into_response(),
+            true => HttpError::from(ProblemCode::ShuttingDown).into_response(),
             false => {
                 request.extensions_mut().insert(self.peer);
                 let service = TowerToHyperService::new(self.routes.now());

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use sotto_catalog::Hex32;
 use sotto_core::{Artifact, Epoch, Section};
 use sotto_db::{ImageFile, TableDir};
-use sotto_wire::{Code, FrameError, FrameHeader, Problem, hints};
+use sotto_wire::{FrameError, FrameHeader, Problem, ProblemCode, hints};
 use std::sync::Arc;
 
 /// The live epochs of a table: the newest, and the previous one for clients that have not moved
@@ -73,8 +73,8 @@ impl LiveEpochs {
         }
         let Some(live) = self.find(pin.epoch) else {
             let (code, when) = match pin.epoch > newest {
-                true => (Code::EpochAhead, "not served yet"),
-                false => (Code::StaleEpoch, "no longer served"),
+                true => (ProblemCode::EpochAhead, "not served yet"),
+                false => (ProblemCode::StaleEpoch, "no longer served"),
             };
             return Err(Problem::new(code, format!("epoch {} is {when}", pin.epoch)).with_epoch(newest));
         };

@@ -64,7 +64,7 @@ impl LowPriorityPool {
     /// # Errors
     /// [`StartError::Threads`].
     pub(crate) fn start() -> Result<Self, StartError> {
-        Self::of(THREADS, "keys", give_way)
+        Self::of(THREADS, "keys", lower_priority)
     }
 
     /// Starts `threads` threads for work that waits for the disk most of the time, and needs little
@@ -122,7 +122,7 @@ pub(crate) fn thread_pool(
 
 /// Lowers the priority of this thread. Only Linux has priorities of threads; elsewhere, and where
 /// it is not allowed, nothing changes.
-fn give_way() {
+fn lower_priority() {
     #[cfg(target_os = "linux")]
     if let Ok(nice) = rustix::process::getpriority_process(None) {
         let _ = rustix::process::setpriority_process(None, nice + NICER);

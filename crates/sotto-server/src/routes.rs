@@ -25,7 +25,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::Response;
 use axum::middleware::{self, Next};
 use axum::routing::{get, post};
-use sotto_wire::{Code, routes};
+use sotto_wire::{ProblemCode, routes};
 use std::sync::Arc;
 use tracing::Instrument;
 
@@ -48,9 +48,9 @@ pub(crate) fn public(service: Arc<Service>, origins: origins::AllowedOrigins) ->
     let all =
         service.extensions.iter().fold(ours, |all, other| all.merge(other.clone().routes(&service.host)));
     let all = all
-        .fallback(|| async { HttpError::new(Code::NoSuchRoute, "no route at this path") })
+        .fallback(|| async { HttpError::new(ProblemCode::NoSuchRoute, "no route at this path") })
         .method_not_allowed_fallback(|| async {
-            HttpError::new(Code::WrongMethod, "the route at this path takes another method")
+            HttpError::new(ProblemCode::WrongMethod, "the route at this path takes another method")
         })
         .layer(middleware::from_fn_with_state(service.clone(), count))
         .layer(middleware::from_fn_with_state(origins, origins::allow));

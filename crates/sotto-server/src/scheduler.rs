@@ -39,7 +39,7 @@ use jobs::{InterleavedJob, StepJob};
 pub(crate) use jobs::{QueryJob, QueryOutcome};
 pub use jobs::{StepOutcome, StepWork};
 use queue::Queue;
-use sotto_wire::Code;
+use sotto_wire::ProblemCode;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -107,17 +107,17 @@ impl Scheduler {
     /// Queues a query request. Dropping the receiver removes it, unless its pass has begun.
     ///
     /// # Errors
-    /// [`Code::Busy`] if the queue is full and no other requester has more in it,
-    /// [`Code::ShuttingDown`] after [`Scheduler::finish`].
-    pub(crate) fn submit(&self, job: QueryJob) -> Result<oneshot::Receiver<Reply>, Code> {
+    /// [`ProblemCode::Busy`] if the queue is full and no other requester has more in it,
+    /// [`ProblemCode::ShuttingDown`] after [`Scheduler::finish`].
+    pub(crate) fn submit(&self, job: QueryJob) -> Result<oneshot::Receiver<Reply>, ProblemCode> {
         self.queue.push(job, Instant::now())
     }
 
     /// Queues a stream. The receiver gets its units once its query is expanded.
     ///
     /// # Errors
-    /// [`Code::ShuttingDown`] after [`Scheduler::finish`].
-    pub(crate) fn submit_stream(&self, job: StreamJob) -> Result<oneshot::Receiver<Started>, Code> {
+    /// [`ProblemCode::ShuttingDown`] after [`Scheduler::finish`].
+    pub(crate) fn submit_stream(&self, job: StreamJob) -> Result<oneshot::Receiver<Started>, ProblemCode> {
         let queue = self.queue.clone();
         let wake = Arc::new(move || queue.wake());
         let (stream, receiver) = QueuedStream::new(job, wake, Instant::now());
@@ -128,9 +128,9 @@ impl Scheduler {
     /// Queues work in steps.
     ///
     /// # Errors
-    /// [`Code::Busy`] if the queue is full and no other requester has more steps waiting,
-    /// [`Code::ShuttingDown`] after [`Scheduler::finish`].
-    pub(crate) fn submit_steps(&self, steps: Box<dyn StepWork>) -> Result<(), Code> {
+    /// [`ProblemCode::Busy`] if the queue is full and no other requester has more steps waiting,
+    /// [`ProblemCode::ShuttingDown`] after [`Scheduler::finish`].
+    pub(crate) fn submit_steps(&self, steps: Box<dyn StepWork>) -> Result<(), ProblemCode> {
         let job = StepJob { steps, since: Instant::now(), has_begun: false };
         self.queue.push_job(InterleavedJob::Steps(job))
     }

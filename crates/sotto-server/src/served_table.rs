@@ -15,7 +15,7 @@ use arc_swap::ArcSwapOption;
 pub(crate) use reload::ReloadOutcome;
 use reload::ReloadState;
 use sotto_catalog::TableName;
-use sotto_wire::Code;
+use sotto_wire::ProblemCode;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -91,17 +91,19 @@ impl ServedTable {
     /// The live epochs.
     ///
     /// # Errors
-    /// [`Code::NotReady`], with the time that verifying an image still takes.
+    /// [`ProblemCode::NotReady`], with the time that verifying an image still takes.
     pub(crate) fn live(&self) -> Result<Arc<LiveEpochs>, HttpError> {
         self.live_now().ok_or_else(|| match self.reading.left() {
-            Some(seconds) => {
-                HttpError::new(Code::NotReady, "the table's image is being verified before it is served")
-                    .after(seconds)
-            }
-            None => {
-                HttpError::new(Code::NotReady, "the table's image is damaged until the operator replaces it")
-                    .after(REFUSED_AGAIN)
-            }
+            Some(seconds) => HttpError::new(
+                ProblemCode::NotReady,
+                "the table's image is being verified before it is served",
+            )
+            .after(seconds),
+            None => HttpError::new(
+                ProblemCode::NotReady,
+                "the table's image is damaged until the operator replaces it",
+            )
+            .after(REFUSED_AGAIN),
         })
     }
 
@@ -255,7 +257,7 @@ mod tests {
         assert!(looked.begun && error.is_none() && slot.is_reading() && newest(&slot).is_none());
         let refused = slot.live().err().unwrap();
         assert!(
-            refused.told().0 == Code::NotReady && refused.told().1.contains("being verified"),
+            refused.summary().0 == ProblemCode::NotReady && refused.summary().1.contains("being verified"),
             "{refused:?}"
         );
         assert!(
@@ -290,8 +292,10 @@ mod tests {
         // The bytes of the file, and those of its rows once more.
         let bytes = fs::metadata(dir.path().join("epoch-00000002.sotto")).unwrap().len() + 1600;
         let slot_ = slot(dir.path());
-        let mut patience = bytes + 10;
-        assert!(slot_.first_reload(&mut patience, &sotto_db::progress::silent).0.begun && patience == 10);
+        let mut read_budget = bytes + 10;
+        assert!(
+            slot_.first_reload(&mut read_budget, &sotto_db::progress::silent).0.begun && read_budget == 10
+        );
         assert!(newest(&slot_) == Some(2) && slot_.live_now().unwrap().previous().is_none());
         assert!(slot_.finish_reading().changed && slot_.live_now().unwrap().previous().is_some());
         let ended = slot(dir.path());

@@ -182,7 +182,7 @@ impl Server {
         let service = Service::open(config, sources, registry, metrics, memory, &opening);
         reporting.abort();
         let service = Arc::new(service?);
-        service.read_on(service.tables.all().filter(|table| table.is_reading()).cloned().collect());
+        service.finish_reading(service.tables.all().filter(|table| table.is_reading()).cloned().collect());
         back_routes.open(admin::admin(service.clone(), config));
         front_routes.open(routes::public(service.clone(), AllowedOrigins::new(&config.allow_origins)));
         if config.reload_seconds > 0 {
@@ -268,21 +268,21 @@ impl RunningServer {
     fn end(&mut self, wait: bool) -> ShutdownReport {
         self.service.stop();
         self.stop.send_replace(true);
-        let mut cut_off = 0;
-        let Some(runtime) = self.runtime.take() else { return ShutdownReport { unfinished: cut_off } };
+        let mut unfinished = 0;
+        let Some(runtime) = self.runtime.take() else { return ShutdownReport { unfinished } };
         if wait {
             for port in self.ports.drain(..) {
-                cut_off += runtime.block_on(port).unwrap_or(0);
+                unfinished += runtime.block_on(port).unwrap_or(0);
             }
             self.service.host.scheduler.finish();
-            tracing::info!(cut_off, "ended");
+            tracing::info!(unfinished, "ended");
         } else {
             self.service.host.scheduler.close();
         }
         self.service.settle();
         // Ends the remaining tasks, and with them their sockets.
         runtime.shutdown_timeout(LAST_MOMENT);
-        ShutdownReport { unfinished: cut_off }
+        ShutdownReport { unfinished }
     }
 }
 

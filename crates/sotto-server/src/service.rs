@@ -1,7 +1,7 @@
 //! The state that all routes share.
 
 use crate::database::CopyTo;
-use crate::epochs::{Opening, PATIENCE, ServedTables};
+use crate::epochs::{Opening, READ_BUDGET, ServedTables};
 use crate::extension::{Extension, ExtensionContext, ExtensionReload, ExtensionSetup};
 use crate::hint_queue::HintQueue;
 use crate::host::Host;
@@ -40,7 +40,7 @@ pub(crate) struct Service {
     pub(crate) stacks: ServedStacks,
     pub(crate) logs: ServedLogs,
     pub(crate) page: StaticSite,
-    /// Other protocols that are served.
+    /// Protocols that are served besides the server's own.
     pub(crate) extensions: Vec<Arc<dyn Extension>>,
     pub(crate) host: Arc<Host>,
     pub(crate) hint_queue: HintQueue,
@@ -166,9 +166,9 @@ impl Service {
     }
 
     fn reload_tables(self: &Arc<Self>) -> Vec<(String, ReloadOutcome)> {
-        let mut patience = PATIENCE;
+        let mut read_budget = READ_BUDGET;
         let reload = |table: &Arc<ServedTable>| {
-            let outcome = table.reload(&mut patience);
+            let outcome = table.reload(&mut read_budget);
             if outcome.refused.is_some() {
                 self.host.metrics.epoch_load_failures.inc();
             }
@@ -180,13 +180,13 @@ impl Service {
         self.logs.refresh();
         let begun =
             |(table, outcome): &(Arc<ServedTable>, ReloadOutcome)| outcome.begun.then(|| table.clone());
-        self.read_on(outcome.iter().filter_map(begun).collect());
+        self.finish_reading(outcome.iter().filter_map(begun).collect());
         outcome.into_iter().map(|(table, outcome)| (table.name(), outcome)).collect()
     }
 
     /// Verifies the images of these tables on a thread of its own, one after the other: a disk does
     /// not get faster with two readers.
-    pub(crate) fn read_on(self: &Arc<Self>, tables: Vec<Arc<ServedTable>>) {
+    pub(crate) fn finish_reading(self: &Arc<Self>, tables: Vec<Arc<ServedTable>>) {
         if tables.is_empty() {
             return;
         }

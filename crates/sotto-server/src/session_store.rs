@@ -276,7 +276,7 @@ pub(crate) struct StoredSession {
     pub(crate) used: u64,
     pub(crate) keys_bytes: u64,
     /// The client's stamp of its keys; 0 if there is none.
-    pub(crate) stamp: u64,
+    pub(crate) client_stamp: u64,
     /// BLAKE3 of the keys: stored keys with another digest are not admitted again.
     pub(crate) digest: [u8; 32],
 }
@@ -284,7 +284,7 @@ pub(crate) struct StoredSession {
 impl StoredSession {
     pub(crate) fn new(owner: SessionOwner, client: ClientId, keys: &[u8], now: u64) -> Self {
         let digest = *blake3::hash(keys).as_bytes();
-        StoredSession { owner, client, used: now, keys_bytes: keys.len() as u64, stamp: 0, digest }
+        StoredSession { owner, client, used: now, keys_bytes: keys.len() as u64, client_stamp: 0, digest }
     }
 
     pub(crate) fn is_of(&self, keys: &[u8]) -> bool {
@@ -292,15 +292,15 @@ impl StoredSession {
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let version = if self.stamp == 0 { VERSION } else { STAMPED };
+        let version = if self.client_stamp == 0 { VERSION } else { STAMPED };
         let mut out = vec![version, self.owner.server];
         out.extend(self.used.to_le_bytes());
         out.extend(self.keys_bytes.to_le_bytes());
         out.extend(self.client.0);
         out.extend(self.owner.digest.0);
         out.extend(self.digest);
-        if self.stamp != 0 {
-            out.extend(self.stamp.to_le_bytes());
+        if self.client_stamp != 0 {
+            out.extend(self.client_stamp.to_le_bytes());
         }
         out.extend(self.owner.table.as_bytes());
         out
@@ -314,9 +314,11 @@ impl StoredSession {
         let (client, rest) = rest.split_first_chunk()?;
         let (params, rest) = rest.split_first_chunk()?;
         let (digest, rest) = rest.split_first_chunk()?;
-        let (stamp, name) = match *version {
+        let (client_stamp, name) = match *version {
             VERSION => (0, rest),
-            STAMPED => rest.split_first_chunk().map(|(stamp, name)| (u64::from_le_bytes(*stamp), name))?,
+            STAMPED => rest
+                .split_first_chunk()
+                .map(|(client_stamp, name)| (u64::from_le_bytes(*client_stamp), name))?,
             _ => return None,
         };
         let table: TableName = std::str::from_utf8(name).ok()?.parse().ok()?;
@@ -329,7 +331,7 @@ impl StoredSession {
             client: ClientId(*client),
             used: u64::from_le_bytes(*used),
             keys_bytes: u64::from_le_bytes(*keys_bytes),
-            stamp,
+            client_stamp,
             digest: *digest,
         })
     }

@@ -67,7 +67,7 @@ pub struct Registration<'a, S> {
     /// Keys as the client sent them.
     pub keys: &'a [u8],
     /// The client's stamp of its keys; 0 if there is none.
-    pub stamp: u64,
+    pub client_stamp: u64,
     /// The admitted keys.
     pub session: Arc<S>,
     /// Bytes of the admitted keys in memory.
@@ -170,7 +170,7 @@ impl<S> Sessions<S> {
     /// Counts a registration of `peer`, if another one is allowed now.
     ///
     /// # Errors
-    /// [`sotto_wire::Code::Busy`], with the seconds until a registration is allowed.
+    /// [`sotto_wire::ProblemCode::Busy`], with the seconds until a registration is allowed.
     pub fn may_register(&self, peer: Peer, now: Instant) -> Result<(), HttpError> {
         self.registrations.take(peer, 1, now)
     }
@@ -188,20 +188,20 @@ impl<S> Sessions<S> {
 
     /// Adds a session under a given id, in place of one of that id. Blocks on the disk.
     pub fn insert_named(&self, id: SessionId, new: Registration<'_, S>, now: u64) {
-        let Registration { owner, peer, keys, stamp, session, session_bytes } = new;
+        let Registration { owner, peer, keys, client_stamp, session, session_bytes } = new;
         let client = self.count_store.client(peer);
-        let entry = StoredSession { stamp, ..StoredSession::new(owner.clone(), client, keys, now) };
+        let entry = StoredSession { client_stamp, ..StoredSession::new(owner.clone(), client, keys, now) };
         let stored =
             self.count_store.store.as_ref().is_some_and(|store| self.done(store.put(&id, &entry, keys)));
         let stored_bytes = if stored { entry.keys_bytes } else { 0 };
-        let new = NewSession { owner, client, stored_bytes, stamp, session, session_bytes };
+        let new = NewSession { owner, client, stored_bytes, client_stamp, session, session_bytes };
         let evicted = locked(&self.table).insert(id, new, now);
         self.forget(evicted);
     }
 
     /// The client's stamp of a session of `owner`. The session does not count as used.
     pub fn client_stamp(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<u64> {
-        locked(&self.table).stamp(id, owner, now)
+        locked(&self.table).client_stamp(id, owner, now)
     }
 
     /// Where the session of this id is, if it belongs to `owner`; it counts as used.
@@ -328,7 +328,7 @@ pub(crate) mod tests {
             owner: owner(),
             peer: peer(last),
             keys: &keys,
-            stamp: 0,
+            client_stamp: 0,
             session,
             session_bytes: 48,
         };

@@ -12,7 +12,7 @@ use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use sotto_catalog::{Hex32, TableName};
 use sotto_db::{DbError, StackDir};
-use sotto_wire::{Code, Problem};
+use sotto_wire::{Problem, ProblemCode};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -76,13 +76,13 @@ impl ServedStacks {
     /// The stack of this name.
     ///
     /// # Errors
-    /// [`Code::NoSuchTable`]; [`Code::NotReady`] while its tables are not.
+    /// [`ProblemCode::NoSuchTable`]; [`ProblemCode::NotReady`] while its tables are not.
     pub(crate) fn get(&self, name: &str) -> Result<Arc<LiveStack>, Problem> {
         let stacked = self.0.iter().find(|stacked| stacked.name.as_str() == name);
-        let stacked =
-            stacked.ok_or_else(|| Problem::new(Code::NoSuchTable, "there is no stack of that name"))?;
+        let stacked = stacked
+            .ok_or_else(|| Problem::new(ProblemCode::NoSuchTable, "there is no stack of that name"))?;
         stacked.live.load_full().ok_or_else(|| {
-            Problem::new(Code::NotReady, "a table of this stack is damaged or still being verified")
+            Problem::new(ProblemCode::NotReady, "a table of this stack is damaged or still being verified")
         })
     }
 

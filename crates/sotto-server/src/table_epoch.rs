@@ -12,7 +12,7 @@ use sotto_core::{AnyServer, AnySession, Epoch, Image, ParamsDigest, ParamsReport
 use sotto_db::image::FileIdentity;
 use sotto_db::{ImageFile, ResidentImage, TablePlacement, Watcher};
 use sotto_oprf::SecretKey;
-use sotto_wire::{Code, FrameHeader, MessageSizes, Problem};
+use sotto_wire::{FrameHeader, MessageSizes, Problem, ProblemCode};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ pub struct TableEpoch {
     server: Box<dyn AnyServer>,
     image: Arc<dyn Image>,
     file: Option<EpochFiles>,
-    keyless: Option<Arc<AnySession>>,
+    default_session: Option<Arc<AnySession>>,
     retired: Retirement,
     /// Whether this server receives queries.
     is_queried: bool,
@@ -127,7 +127,7 @@ impl TableEpoch {
         let hint_request_bytes = helps
             .then(|| server.hint_server().map(|hint_server| hint_server.hint_request_bytes() as u64))
             .flatten();
-        let keyless = match sizes.keys_bytes {
+        let default_session = match sizes.keys_bytes {
             0 => Some(Arc::new(server.admit(&[])?)),
             _ => None,
         };
@@ -143,7 +143,7 @@ impl TableEpoch {
             server,
             image,
             file: None,
-            keyless,
+            default_session,
             retired: Retirement::default(),
             is_queried: usize::from(role) < scheme.query_servers,
             hint_request_bytes,
@@ -218,16 +218,16 @@ impl TableEpoch {
     /// computed from an image's bytes is discarded.
     ///
     /// # Errors
-    /// [`Code::NotReady`]: the next check of the files may find another one in its place.
-    pub(crate) fn check(&self) -> Result<(), Code> {
+    /// [`ProblemCode::NotReady`]: the next check of the files may find another one in its place.
+    pub(crate) fn check(&self) -> Result<(), ProblemCode> {
         let Some(of) = &self.file else { return Ok(()) };
         of.check().map_err(|error| {
-            if of.tells_loss() {
+            if of.logs_loss() {
                 let (table, epoch) = (&self.catalog.table, self.catalog.epoch);
                 tracing::error!(%table, %epoch, %error, "an image was lost while served; its epoch is no longer \
                      answered");
             }
-            Code::NotReady
+            ProblemCode::NotReady
         })
     }
 
@@ -270,13 +270,13 @@ impl TableEpoch {
     /// not see.
     ///
     /// # Errors
-    /// [`Code::WrongServer`].
+    /// [`ProblemCode::WrongServer`].
     pub(crate) fn check_queried(&self) -> Result<(), Problem> {
         if self.is_queried {
             return Ok(());
         }
         let message = format!("server {} of this table takes no queries", self.pin.server);
-        Err(Problem::new(Code::WrongServer, message))
+        Err(Problem::new(ProblemCode::WrongServer, message))
     }
 
     /// Bytes of a hint request, if this is the hint server.
@@ -287,20 +287,23 @@ impl TableEpoch {
     /// The key that evaluates for clients of a symmetric table.
     ///
     /// # Errors
-    /// [`Code::NotSymmetric`]; [`Code::WrongServer`] at a server that does not evaluate.
+    /// [`ProblemCode::NotSymmetric`]; [`ProblemCode::WrongServer`] at a server that does not evaluate.
     pub(crate) fn evaluator(&self) -> Result<&Arc<SecretKey>, Problem> {
         let other = || match self.pin.server {
-            Self::EVALUATOR => Problem::new(Code::NotSymmetric, "this epoch of the table is not masked"),
-            role => {
-                Problem::new(Code::WrongServer, format!("server {role} of this table makes no evaluations"))
+            Self::EVALUATOR => {
+                Problem::new(ProblemCode::NotSymmetric, "this epoch of the table is not masked")
             }
+            role => Problem::new(
+                ProblemCode::WrongServer,
+                format!("server {role} of this table makes no evaluations"),
+            ),
         };
         self.oprf.as_ref().ok_or_else(other)
     }
 
     /// The session of queries for a scheme without keys.
     pub(crate) fn default_session(&self) -> Option<&Arc<AnySession>> {
-        self.keyless.as_ref()
+        self.default_session.as_ref()
     }
 
     /// The owner of sessions for this table and these parameters.

@@ -72,7 +72,7 @@ impl<M: Method> sotto_core::Client<MatrixScheme<M>> for Client<M> {
         OneServer(Answer(answer)): OneServer<Answer>,
     ) -> Result<Record> {
         if !self.params.answer().fits(&answer) {
-            return Err(Misuse::ForeignValue("ticket").into());
+            return Err(Misuse::ForeignValue("pending query").into());
         }
         let mut record = self.half.recover(&self.params, pending, answer)?;
         record.truncate(self.params.record_bytes() as usize);

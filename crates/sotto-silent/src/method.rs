@@ -314,7 +314,7 @@ pub trait SumClient<M: Method>: MatrixClient<M> {
     /// Makes the query for the sum of the records `first + i`, for each set bit `i` of `ones`.
     ///
     /// # Errors
-    /// Those of [`MatrixClient::query`].
+    /// The errors of [`MatrixClient::query`].
     fn query_sum(
         &self,
         params: &Params<M>,
@@ -376,7 +376,7 @@ pub trait MatrixServer<M: Method>: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// Storage errors.
-    fn revise(params: &Params<M>, changes: &[RecordChange], out: &dyn Sink) -> Result<()>;
+    fn update_image(params: &Params<M>, changes: &[RecordChange], out: &dyn Sink) -> Result<()>;
 
     /// The records of an open table as they were encoded.
     fn records(params: &Params<M>, held: PartSection) -> Box<dyn RecordSource>;
@@ -415,7 +415,8 @@ pub trait MatrixServer<M: Method>: Sized + Send + Sync + 'static {
     fn finish(
         _params: &Params<M>,
         _joiner: &Self::Joiner,
-        _ask: (&SessionOf<M>, &Query),
+        _session: &SessionOf<M>,
+        _query: &Query,
         mut partial: Partial,
     ) -> Result<Vec<Vec<u64>>> {
         partial.words.append(&mut partial.ciphers);

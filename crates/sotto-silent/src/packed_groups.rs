@@ -115,7 +115,7 @@ impl PackedGroups {
     /// MiB for each of these groups.
     ///
     /// # Errors
-    /// Those of `samples`; [`Misuse::Rule`] if a weight takes more than three bytes, which is no
+    /// The errors of `samples`; [`Misuse::Rule`] if a weight takes more than three bytes, which is no
     /// more likely than guessing the digits; storage errors.
     pub fn write(
         &self,
@@ -221,7 +221,7 @@ impl PackedGroups {
     /// itself: for full groups whose masks are stored as [`MaskLayout::Whole`].
     ///
     /// # Panics
-    /// Those of [`pack`](Self::pack).
+    /// The panics of [`pack`](Self::pack).
     pub fn ciphers(
         &self,
         image: &[u8],
@@ -337,7 +337,7 @@ pub fn residues(ring: &Ring, sums: &[i64], [bytes, planes]: [usize; 2], dropped:
 /// weights follow it.
 ///
 /// # Errors
-/// Those of [`PackedGroups::write`].
+/// The errors of [`PackedGroups::write`].
 pub fn write_packed(
     layout: PanelLayout,
     matrix: impl Into<SectionOffset>,

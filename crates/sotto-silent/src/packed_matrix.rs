@@ -75,7 +75,7 @@ impl PackedMatrix {
     /// Some groups of a matrix, which are four pieces of a section from one on.
     ///
     /// # Errors
-    /// Those of [`PackedGroups::new`].
+    /// The errors of [`PackedGroups::new`].
     pub fn new(
         range: &GroupRange,
         (bits, masks): (MessageBits, MaskLayout),

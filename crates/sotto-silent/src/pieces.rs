@@ -39,7 +39,7 @@ impl PartSection {
     /// Opens a section that has the part's range of each of these pieces.
     ///
     /// # Errors
-    /// Those of [`ImageSection::open`].
+    /// The errors of [`ImageSection::open`].
     pub fn open(section: Section, image: Arc<dyn Image>, pieces: &[Piece]) -> Result<Self> {
         let mut starts = vec![0];
         let mut end = 0;

@@ -74,7 +74,7 @@ impl SampleMasks {
     /// is called [`STEPS`] times.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// The errors of `read`.
     pub fn of_group(
         &self,
         group: usize,
@@ -88,7 +88,7 @@ impl SampleMasks {
     /// some of them.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// The errors of `read`.
     pub fn of_numbers(
         &self,
         numbers: Range<usize>,

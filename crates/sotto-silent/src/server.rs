@@ -6,7 +6,7 @@ use crate::method::{
 };
 use crate::pieces::{PartSection, Piece, name};
 use rayon::prelude::*;
-use sotto_core::server::together;
+use sotto_core::server::with_successes;
 use sotto_core::{
     Image, ImageSection, Misuse, PartIndex, PartScheme, PeerMisbehaved, RecordChange, RecordSource, Result,
     Section, Sink, UpdateImage,
@@ -64,12 +64,12 @@ impl<M: Method> sotto_core::Server<MatrixScheme<M>> for Server<M> {
     }
 
     /// Passes for a few queries at once, and then each answer by itself.
-    fn answer_many(&self, asks: Vec<(&SessionOf<M>, Query)>) -> Vec<Result<Answer>> {
-        let partials = partials(&self.params, &self.table, &asks);
+    fn answer_many(&self, queries: Vec<(&SessionOf<M>, Query)>) -> Vec<Result<Answer>> {
+        let partials = partials(&self.params, &self.table, &queries);
         let answer = |((session, query), partial): (&(&SessionOf<M>, Query), Result<Partial>)| {
-            M::Server::finish(&self.params, &self.joiner, (session, query), partial?).map(Answer)
+            M::Server::finish(&self.params, &self.joiner, session, query, partial?).map(Answer)
         };
-        asks.par_iter().zip(partials).map(answer).collect()
+        queries.par_iter().zip(partials).map(answer).collect()
     }
 }
 
@@ -77,15 +77,15 @@ impl<M: Method> sotto_core::Server<MatrixScheme<M>> for Server<M> {
 fn partials<M: Method>(
     params: &Params<M>,
     part: &M::Server,
-    asks: &[(&SessionOf<M>, Query)],
+    queries: &[(&SessionOf<M>, Query)],
 ) -> Vec<Result<Partial>> {
-    let pass = |asks: &[(&SessionOf<M>, Query)]| {
-        let expanded = asks.par_iter().map(|(session, query)| part.expand(params, session, query));
-        together(expanded.collect(), |queries: Vec<_>| {
+    let pass = |queries: &[(&SessionOf<M>, Query)]| {
+        let expanded = queries.par_iter().map(|(session, query)| part.expand(params, session, query));
+        with_successes(expanded.collect(), |queries: Vec<_>| {
             part.pass(params, &queries).into_iter().map(Ok).collect()
         })
     };
-    asks.chunks(M::Server::BATCH).flat_map(pass).collect()
+    queries.chunks(M::Server::BATCH).flat_map(pass).collect()
 }
 
 fn held<M: Method>(params: &Params<M>, cut: PartIndex, image: Arc<dyn Image>) -> Result<PartSection> {
@@ -99,10 +99,10 @@ fn reserve<M: Method>(params: &Params<M>, out: &dyn Sink) -> Result<()> {
 }
 
 impl<M: Method> UpdateImage for MatrixScheme<M> {
-    fn revise(params: &Params<M>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+    fn update_image(params: &Params<M>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         reserve(params, out)?;
         changes.iter().try_for_each(|change| within(params, change))?;
-        M::Server::revise(params, changes, out)
+        M::Server::update_image(params, changes, out)
     }
 }
 
@@ -146,13 +146,13 @@ impl<M: Method> PartScheme for MatrixScheme<M> {
         keys.admit(params)
     }
 
-    fn answer_part(part: &Part<M>, asks: Vec<(&SessionOf<M>, Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Part<M>, queries: Vec<(&SessionOf<M>, Query)>) -> Vec<Result<Vec<u8>>> {
         let put = |partial: Partial| {
             let mut out = Vec::with_capacity(part.format.bytes() as usize);
             part.format.put(&partial, &mut out);
             out
         };
-        partials(&part.params, &part.part, &asks).into_iter().map(|partial| partial.map(put)).collect()
+        partials(&part.params, &part.part, &queries).into_iter().map(|partial| partial.map(put)).collect()
     }
 
     fn prepare_join(params: &Params<M>) -> Result<JoinerOf<M>> {
@@ -160,8 +160,10 @@ impl<M: Method> PartScheme for MatrixScheme<M> {
     }
 
     fn join(
-        (params, joiner): (&Params<M>, &JoinerOf<M>),
-        (session, query): (&SessionOf<M>, Query),
+        params: &Params<M>,
+        joiner: &JoinerOf<M>,
+        session: &SessionOf<M>,
+        query: Query,
         partials: &[Vec<u8>],
     ) -> Result<Answer> {
         let mut joined = Partial::default();
@@ -170,6 +172,6 @@ impl<M: Method> PartScheme for MatrixScheme<M> {
             let part = M::Server::partial(params, cut).join(partial, &mut joined);
             part.ok_or(PeerMisbehaved::NotCanonical("partial"))?;
         }
-        M::Server::finish(params, joiner, (session, &query), joined).map(Answer)
+        M::Server::finish(params, joiner, session, &query, joined).map(Answer)
     }
 }

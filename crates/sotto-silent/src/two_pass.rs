@@ -22,7 +22,7 @@ pub mod select;
 mod server;
 
 #[cfg(feature = "server")]
-pub use server::{FirstPass, revise, write};
+pub use server::{FirstPass, update_image, write};
 
 use crate::lwe::encrypt::{read, rounded_mask};
 use crate::lwe::ring::N;

@@ -49,15 +49,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         note.signatures.push(line);
     }
     attach(dir.path(), &[note.to_string().into_bytes()], &keys)?;
-    let wanted = entry(entries / 3)?;
+    let logged = entry(entries / 3)?;
     let proof =
-        PublisherLog::open(dir.path())?.proof(&wanted.digest)?.ok_or("the entry is there")?.to_string();
+        PublisherLog::open(dir.path())?.proof(&logged.digest)?.ok_or("the entry is there")?.to_string();
 
     let (mut vetted, mut followed) = (Duration::ZERO, Duration::ZERO);
     for _ in 0..ROUNDS {
         let start = Instant::now();
         let found = InclusionProof::parse(proof.as_bytes())?;
-        let checkpoint = found.verify(&wanted.leaf(), &log_key(&key.public())?)?;
+        let checkpoint = found.verify(&logged.leaf(), &log_key(&key.public())?)?;
         let note = SignedNote::parse(found.checkpoint.as_bytes())?;
         for key in &keys {
             key.cosigned(&note)?.ok_or("the witness has cosigned")?;

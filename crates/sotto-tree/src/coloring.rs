@@ -142,8 +142,8 @@ impl Coloring {
         let low =
             (1..self.shape.height()).take_while(|h| crate::shape::below(q.into(), *h) <= TEMPLATE).count();
         let templates = templates(&self.states, q, low);
-        let room = |size: &u64| HugeWords::with_capacity(*size as usize);
-        let mut classes: Vec<HugeWords> = self.sizes().iter().map(room).collect::<Result<_, _>>()?;
+        let empty = |size: &u64| HugeWords::with_capacity(*size as usize);
+        let mut classes: Vec<HugeWords> = self.sizes().iter().map(empty).collect::<Result<_, _>>()?;
         let colors: Vec<u8> = (0..classes.len() as u8).collect();
         Writer { states: &self.states, q, low, templates: &templates }.node(
             self.root,

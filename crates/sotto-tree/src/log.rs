@@ -14,4 +14,4 @@ pub mod subtree;
 
 pub use hash::Hash;
 pub use peaks::{CompleteSubtree, Peaks};
-pub use proof::{Sibling, assemble, verify, verify_growth};
+pub use proof::{Sibling, TreeHead, assemble, verify, verify_growth};

@@ -1,7 +1,7 @@
 //! The 48 bytes at the start of every frame, the reasons to refuse a frame, and the cursor that reads
 //! its fields.
 
-use crate::Code;
+use crate::ProblemCode;
 use sotto_core::{Epoch, ParamsDigest};
 
 /// Bytes before the payload of an answer or keys frame.
@@ -134,7 +134,7 @@ pub enum FrameError {
     /// The first four bytes are those of another kind of frame.
     #[error("the frame does not start with its magic")]
     Magic,
-    /// This build does not support the frame's version.
+    /// A frame version that this build does not support.
     #[error("expected frame version {VERSION}, got {0}")]
     Version(u8),
     /// A reserved field is not zero.
@@ -183,13 +183,13 @@ pub enum FrameError {
 
 impl FrameError {
     /// Code of the refusal that a server sends for this error.
-    pub fn code(self) -> Code {
+    pub fn code(self) -> ProblemCode {
         match self {
-            FrameError::Version(_) => Code::WrongVersion,
-            FrameError::Epoch { .. } => Code::StaleEpoch,
-            FrameError::Params => Code::WrongParams,
-            FrameError::Server { .. } => Code::WrongServer,
-            _ => Code::Malformed,
+            FrameError::Version(_) => ProblemCode::WrongVersion,
+            FrameError::Epoch { .. } => ProblemCode::StaleEpoch,
+            FrameError::Params => ProblemCode::WrongParams,
+            FrameError::Server { .. } => ProblemCode::WrongServer,
+            _ => ProblemCode::Malformed,
         }
     }
 }

@@ -53,6 +53,6 @@ pub mod timing;
 
 pub use frame::{FrameError, FrameHeader};
 pub use keys::SessionId;
-pub use problem::{Code, Problem};
+pub use problem::{Problem, ProblemCode};
 pub use sizes::MessageSizes;
 pub use timing::Timing;

@@ -9,25 +9,25 @@ macro_rules! codes {
         /// Why a request was refused. The text form is stable; programs match on it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum Code { $($(#[doc = $doc])+ $name,)+ }
+        pub enum ProblemCode { $($(#[doc = $doc])+ $name,)+ }
 
-        impl Code {
+        impl ProblemCode {
             /// All codes of refusals.
-            pub const ALL: &'static [Code] = &[$(Code::$name,)+];
+            pub const ALL: &'static [ProblemCode] = &[$(ProblemCode::$name,)+];
 
             /// HTTP status of the response.
             pub fn status(self) -> u16 {
-                match self { $(Code::$name => $status,)+ }
+                match self { $(ProblemCode::$name => $status,)+ }
             }
 
             /// Stable text of the code.
             pub fn text(self) -> &'static str {
-                match self { $(Code::$name => $text,)+ }
+                match self { $(ProblemCode::$name => $text,)+ }
             }
 
             /// Remedy for the client.
             pub fn fix(self) -> &'static str {
-                match self { $(Code::$name => $fix,)+ }
+                match self { $(ProblemCode::$name => $fix,)+ }
             }
         }
     };
@@ -115,7 +115,7 @@ codes! {
         "send the same bytes again after Retry-After, or to another server";
 }
 
-impl Code {
+impl ProblemCode {
     /// The code with this text, if this build knows it.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.text() == text)
@@ -123,24 +123,31 @@ impl Code {
 
     /// Whether the same bytes may succeed later. After all other codes the request must change.
     pub fn is_retryable(self) -> bool {
-        matches!(self, Code::TooSlow | Code::Busy | Code::Deadline | Code::NotReady | Code::ShuttingDown)
+        matches!(
+            self,
+            ProblemCode::TooSlow
+                | ProblemCode::Busy
+                | ProblemCode::Deadline
+                | ProblemCode::NotReady
+                | ProblemCode::ShuttingDown
+        )
     }
 
     /// The code that is closest to a bare status, for refusals that are not ours, such as a
     /// proxy's.
     fn of_status(status: u16) -> Self {
         match status {
-            404 => Code::NoSuchRoute,
-            405 => Code::WrongMethod,
-            408 => Code::TooSlow,
-            409 => Code::StaleEpoch,
-            410 => Code::EpochExpired,
-            413 => Code::TooLarge,
-            416 => Code::BadRange,
-            429 => Code::Busy,
-            502..=504 => Code::NotReady,
-            400..=499 => Code::Malformed,
-            _ => Code::Internal,
+            404 => ProblemCode::NoSuchRoute,
+            405 => ProblemCode::WrongMethod,
+            408 => ProblemCode::TooSlow,
+            409 => ProblemCode::StaleEpoch,
+            410 => ProblemCode::EpochExpired,
+            413 => ProblemCode::TooLarge,
+            416 => ProblemCode::BadRange,
+            429 => ProblemCode::Busy,
+            502..=504 => ProblemCode::NotReady,
+            400..=499 => ProblemCode::Malformed,
+            _ => ProblemCode::Internal,
         }
     }
 }
@@ -152,17 +159,17 @@ pub const MAX_PROBLEM_BYTES: u64 = 4 << 10;
 ///
 /// ```
 /// use sotto_core::Epoch;
-/// use sotto_wire::{Code, Problem};
+/// use sotto_wire::{Problem, ProblemCode};
 ///
-/// let problem = Problem::new(Code::StaleEpoch, "epoch 3 is gone").with_epoch(Epoch(5));
+/// let problem = Problem::new(ProblemCode::StaleEpoch, "epoch 3 is gone").with_epoch(Epoch(5));
 /// let read = Problem::read(problem.code.status(), &problem.to_bytes());
-/// assert_eq!((read.code, read.epoch), (Code::StaleEpoch, Some(Epoch(5))));
-/// assert!(Code::Busy.is_retryable() && !Code::StaleEpoch.is_retryable());
+/// assert_eq!((read.code, read.epoch), (ProblemCode::StaleEpoch, Some(Epoch(5))));
+/// assert!(ProblemCode::Busy.is_retryable() && !ProblemCode::StaleEpoch.is_retryable());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Code of the refusal.
-    pub code: Code,
+    pub code: ProblemCode,
     /// Description of what happened, for a person.
     pub message: String,
     /// Remedy, for a person.
@@ -184,7 +191,7 @@ struct ProblemBody {
 
 impl Problem {
     /// A refusal with its code's fix.
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
+    pub fn new(code: ProblemCode, message: impl Into<String>) -> Self {
         Problem { code, message: message.into(), fix: code.fix().to_owned(), epoch: None }
     }
 
@@ -216,9 +223,9 @@ impl Problem {
             .flatten();
         let Some(body) = parsed else {
             let message = format!("the server answered with status {status} and no readable reason");
-            return Problem::new(Code::of_status(status), message);
+            return Problem::new(ProblemCode::of_status(status), message);
         };
-        let code = Code::from_text(&body.code).unwrap_or(Code::of_status(status));
+        let code = ProblemCode::from_text(&body.code).unwrap_or(ProblemCode::of_status(status));
         let fix = printable(&body.fix);
         Problem {
             code,

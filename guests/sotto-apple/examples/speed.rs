@@ -55,7 +55,7 @@ fn measure(count: usize, value_bytes: usize, repeats: usize) {
         let (key, expected) = (&keys[i * 7919 % count], &values[i * 7919 % count]);
         let entries = requested_buckets(shard.shape(), hash(key.as_bytes()));
         let (query, asking) =
-            timed(|| codec.ask(&secret, shard.shape(), &entries, rng).unwrap().encode_to_vec());
+            timed(|| codec.query(&secret, shard.shape(), &entries, rng).unwrap().encode_to_vec());
         let (response, time) = timed(|| {
             let query = EncryptedIndices::decode(bytes::Bytes::from(query.clone())).unwrap();
             codec.answer(session.as_ref().unwrap(), &query, &shard.tables()).unwrap()

@@ -141,7 +141,7 @@ impl Client {
     }
 
     /// Whether rows by number contain their length; otherwise all have one length.
-    pub fn says_lengths(&self) -> bool {
+    pub fn has_lengths(&self) -> bool {
         self.info.form != RowForm::Whole
     }
 
@@ -152,7 +152,7 @@ impl Client {
 
     /// Upper bound on what a lookup reveals of its key: that it is one in this many parts; 1 where
     /// it reveals nothing.
-    pub fn parts_told(&self) -> u64 {
+    pub fn parts_revealed(&self) -> u64 {
         self.info.shard_function.as_ref().map_or(1, ShardFunction::parts)
     }
 
@@ -179,7 +179,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Misuse`] for a table whose rows are requested by number. No error depends on a key.
-    pub fn ask(&self, keys: &[&[u8]], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, PendingRequest)> {
+    pub fn query(&self, keys: &[&[u8]], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, PendingRequest)> {
         if self.rows().is_some() {
             return Err(Misuse::Rule("this is an index table: look up row numbers").into());
         }
@@ -198,7 +198,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Misuse`] for a table that is queried by key.
-    pub fn ask_rows(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, PendingRequest)> {
+    pub fn query_rows(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, PendingRequest)> {
         let Some(count) = self.rows() else {
             return Err(Misuse::Rule("this is a keyword table").into());
         };
@@ -220,7 +220,7 @@ impl Client {
             let shape = self.info.shapes.get(lookup.at).ok_or(wrong("has no shards"))?;
             let pir_request = PirRequest {
                 shard_index: lookup.at as u32,
-                query: Some(self.info.codec.ask(&self.secret, shape, &lookup.entries, rng)?),
+                query: Some(self.info.codec.query(&self.secret, shape, &lookup.entries, rng)?),
                 evaluation_key_metadata: self.metadata(),
                 configuration_hash: self.info.config_id.clone(),
                 ..Default::default()

@@ -63,7 +63,7 @@ impl Codec {
     ///
     /// # Errors
     /// [`Misuse`] if their number differs, or if one is past the end.
-    pub fn ask(
+    pub fn query(
         &self,
         secret: &SecretKey,
         shape: &EntryShape,

@@ -234,7 +234,7 @@ impl AppleConfig {
 }
 
 impl AppleKeys {
-    /// These limits as those of other clients' keys are expressed.
+    /// Limits of users' keys in the form of [`SessionConfig`].
     pub(crate) fn sessions(&self) -> SessionConfig {
         let AppleKeys {
             max_bytes,

@@ -22,7 +22,7 @@ use sotto_server::database::CopyTo;
 use sotto_server::extension::{
     CountStore, HttpError, LowPriorityPool, Peer, Rate, RateLimit, Requester, now,
 };
-use sotto_wire::Code;
+use sotto_wire::ProblemCode;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -195,7 +195,11 @@ impl Tokens {
         work: impl FnOnce(&Self) -> Result<T, IssuerError> + Send + 'static,
     ) -> Result<T, HttpError> {
         let tokens = self.clone();
-        self.threads.run(requester, move || work(&tokens)).await.ok_or(Code::Internal)?.map_err(refusal)
+        self.threads
+            .run(requester, move || work(&tokens))
+            .await
+            .ok_or(ProblemCode::Internal)?
+            .map_err(refusal)
     }
 
     /// The directory of keys, as JSON.
@@ -207,7 +211,7 @@ impl Tokens {
     /// further attempts for a while.
     ///
     /// # Errors
-    /// 401 for a wrong token; [`Code::Busy`] after too many of them.
+    /// 401 for a wrong token; [`ProblemCode::Busy`] after too many of them.
     pub(crate) fn admit(&self, peer: Peer, authorization: Option<&str>) -> Result<(), HttpError> {
         self.failures.check(peer, Instant::now())?;
         self.pass.load().knows(authorization).map_err(|failed| {
@@ -241,7 +245,7 @@ impl Tokens {
         });
         let granted = granted.await?;
         let signed = self.signers.run(peer, move || in_fixed_time(SIGNING, || sign(&granted)));
-        signed.await.ok_or(Code::Internal)?.map_err(refusal)
+        signed.await.ok_or(ProblemCode::Internal)?.map_err(refusal)
     }
 
     /// Verifies the token of a request, without spending it. See [`Issuer::verify`].
@@ -328,7 +332,7 @@ fn refusal(failed: IssuerError) -> HttpError {
         IssuerError::Broken(error) => {
             tracing::error!(%error, "no token was issued, and none was spent");
             let why = "the token ledger cannot be written\n".to_owned();
-            return HttpError::foreign(503, why, Code::Busy.text())
+            return HttpError::foreign(503, why, ProblemCode::Busy.text())
                 .with_header(header::RETRY_AFTER, NOT_WRITTEN);
         }
     };
@@ -338,8 +342,9 @@ fn refusal(failed: IssuerError) -> HttpError {
         _ => "malformed",
     };
     let mut no = HttpError::foreign(refused.status, format!("{}\n", refused.why), outcome);
-    if let Some(wanted) = refused.authenticate.and_then(|wanted| HeaderValue::from_str(&wanted).ok()) {
-        no = no.with_header(header::WWW_AUTHENTICATE, wanted);
+    if let Some(challenge) = refused.authenticate.and_then(|challenge| HeaderValue::from_str(&challenge).ok())
+    {
+        no = no.with_header(header::WWW_AUTHENTICATE, challenge);
     }
     if refused.status == 429 { no.with_header(header::RETRY_AFTER, NO_TOKENS) } else { no }
 }

@@ -93,7 +93,7 @@ struct BhttpReader {
     limits: BhttpLimits,
     /// Number of fields that may still follow, and their bytes.
     fields: usize,
-    room: usize,
+    remaining: usize,
     known: bool,
 }
 
@@ -141,7 +141,8 @@ impl Response {
 impl BhttpReader {
     /// Starts to read after the framing indicator, which says whether lengths are known.
     fn of(bytes: Bytes, limits: BhttpLimits, [known, unknown]: [u64; 2]) -> Result<Self, BhttpError> {
-        let mut rest = BhttpReader { bytes, limits, fields: limits.fields, room: limits.bytes, known: true };
+        let mut rest =
+            BhttpReader { bytes, limits, fields: limits.fields, remaining: limits.bytes, known: true };
         let kind = rest.number()?;
         rest.known = kind == known;
         if rest.known || kind == unknown { Ok(rest) } else { Err(BhttpError::Kind) }
@@ -186,7 +187,7 @@ impl BhttpReader {
         }
         if self.known {
             // Each name and each value follows a length of at most eight bytes.
-            let section = self.lengthy(self.room.saturating_add(self.fields.saturating_mul(16)))?;
+            let section = self.lengthy(self.remaining.saturating_add(self.fields.saturating_mul(16)))?;
             let behind = std::mem::replace(&mut self.bytes, section);
             while !self.bytes.is_empty() {
                 let length = self.number()?;
@@ -207,11 +208,13 @@ impl BhttpReader {
     /// Reads a field whose name has this length.
     fn field(&mut self, length: u64) -> Result<(String, Bytes), BhttpError> {
         self.fields = self.fields.checked_sub(1).ok_or(BhttpError::TooMuch)?;
-        let length =
-            usize::try_from(length).ok().filter(|length| *length <= self.room).ok_or(BhttpError::TooMuch)?;
+        let length = usize::try_from(length)
+            .ok()
+            .filter(|length| *length <= self.remaining)
+            .ok_or(BhttpError::TooMuch)?;
         let name = self.take(length)?;
-        let value = self.lengthy(self.room)?;
-        self.room = self.room.checked_sub(name.len() + value.len()).ok_or(BhttpError::TooMuch)?;
+        let value = self.lengthy(self.remaining)?;
+        self.remaining = self.remaining.checked_sub(name.len() + value.len()).ok_or(BhttpError::TooMuch)?;
         let is_name = !name.is_empty() && name.iter().all(|b| is_token(*b) && !b.is_ascii_uppercase());
         let is_value = value.iter().all(|b| !matches!(b, 0 | b'\r' | b'\n'));
         let name = std::str::from_utf8(&name).ok().filter(|_| is_name && is_value).ok_or(BhttpError::Text)?;

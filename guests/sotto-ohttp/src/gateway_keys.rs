@@ -120,7 +120,7 @@ impl GatewayKeys {
     }
 
     /// Published configuration: the newest key alone, as a list.
-    pub fn told(&self) -> Vec<u8> {
+    pub fn published(&self) -> Vec<u8> {
         self.keys.last().map(|(_, key)| key.config().to_bytes()).unwrap_or_default()
     }
 }

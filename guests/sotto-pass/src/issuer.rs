@@ -208,17 +208,17 @@ impl Issuer {
     /// # Errors
     /// 401 if the token is missing, or is not of a valid key.
     pub fn verify(&self, authorization: Option<&str>, now: u64) -> Result<VerifiedToken, IssuerError> {
-        let wanted = |why| self.wanted(why, now);
-        let text = authorization.and_then(private_token).ok_or_else(|| wanted("a token is required"))?;
+        let refused = |why| self.refused(why, now);
+        let text = authorization.and_then(private_token).ok_or_else(|| refused("a token is required"))?;
         // The text is at most as long as a token with padding: nothing longer is decoded.
         let bytes = (text.len() <= TOKEN.div_ceil(3) * 4).then(|| URL_SAFE.decode(text).ok()).flatten();
-        let token = bytes.and_then(|bytes| Token::take(&bytes)).ok_or_else(|| wanted("not a token"))?;
-        let timed = self.ring.by_id(&token.key).ok_or_else(|| wanted("the token's key has expired"))?;
+        let token = bytes.and_then(|bytes| Token::take(&bytes)).ok_or_else(|| refused("not a token"))?;
+        let timed = self.ring.by_id(&token.key).ok_or_else(|| refused("the token's key has expired"))?;
         if self.issuer.as_ref().is_some_and(|issuer| sha256(&challenge(issuer)) != token.challenge) {
-            return Err(wanted("the token answers another challenge"));
+            return Err(refused("the token answers another challenge"));
         }
         if !timed.key.public().verifies(&token) {
-            return Err(wanted("the token's signature is not valid"));
+            return Err(refused("the token's signature is not valid"));
         }
         Ok(VerifiedToken { tier: timed.tier.clone(), serial: timed.serial, nonce: token.nonce })
     }
@@ -230,7 +230,7 @@ impl Issuer {
     pub fn spend(&self, token: &VerifiedToken, now: u64, ledger: &dyn Ledger) -> Result<(), IssuerError> {
         match ledger.spend_token(token.serial, &token.nonce)? {
             true => Ok(()),
-            false => Err(self.wanted("the token was spent already", now)),
+            false => Err(self.refused("the token was spent already", now)),
         }
     }
 
@@ -250,7 +250,7 @@ impl Issuer {
 
     /// Refusal for a client without a token, with the reason, the challenge, and a valid key (RFC
     /// 9577 section 2.1).
-    fn wanted(&self, why: &'static str, now: u64) -> IssuerError {
+    fn refused(&self, why: &'static str, now: u64) -> IssuerError {
         let challenge = URL_SAFE.encode(challenge(self.issuer.as_deref().unwrap_or_default()));
         let tiers = self.users.tiers().iter().filter_map(|tier| self.ring.signing(tier, now));
         let each = tiers.map(|timed| {

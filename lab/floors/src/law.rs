@@ -63,29 +63,29 @@ const REGISTRY: &str = "sotto-registry";
 const NOT_ON_THE_CLIENT: &[&str] = &["axum", "tokio", "rayon", "sotto-db", "sotto-server", "sotto-testkit"];
 
 /// Every rule that is broken, in words.
-pub(crate) fn broken(graph: &Graph) -> Vec<String> {
-    let mut broken = Vec::new();
+pub(crate) fn violations(graph: &Graph) -> Vec<String> {
+    let mut violations = Vec::new();
     for krate in &graph.crates {
-        broken.extend(edges(graph, krate));
-        broken.extend(unsafety(krate));
+        violations.extend(edges(graph, krate));
+        violations.extend(unsafety(krate));
         let registered = |other: &Crate| other.name == REGISTRY && other.needs.contains(&krate.name);
         if krate.folder == "schemes" && !graph.crates.iter().any(registered) {
-            broken.push(format!(
+            violations.push(format!(
                 "{}: {REGISTRY} does not list it, so that nothing tests or serves it",
                 krate.name
             ));
         }
     }
-    broken.extend(client_half(graph));
+    violations.extend(client_half(graph));
     let schemes = graph.crates.iter().filter(|krate| krate.folder == "schemes");
     let linked = |krate: &&Crate| graph.first_lookup.iter().any(|package| package.name == krate.name);
-    broken.extend(schemes.filter(|krate| !linked(krate)).map(|krate| {
+    violations.extend(schemes.filter(|krate| !linked(krate)).map(|krate| {
         format!(
             "whoever depends on sotto-client alone lacks {}: see the registry's default features",
             krate.name
         )
     }));
-    broken
+    violations
 }
 
 /// Whether a crate is above the schemes, or is the vocabulary of all.
@@ -113,16 +113,16 @@ fn edges(graph: &Graph, krate: &Crate) -> Vec<String> {
     let Some(line) = line_of(krate) else {
         return vec![format!("{name} has no floor: give it a line in lab/floors/src/law.rs")];
     };
-    let mut broken = Vec::new();
+    let mut violations = Vec::new();
     for need in &krate.needs {
         if is_off(need) {
-            broken.push(format!("{name} is built from {need}, which only tests may use"));
+            violations.push(format!("{name} is built from {need}, which only tests may use"));
             continue;
         }
         let Some(other) = graph.crates.iter().find(|other| &other.name == need) else { continue };
         let is_apart = |krate: &Crate| APART.contains(&krate.folder.as_str());
         if is_apart(other) && !is_apart(krate) && !PROGRAMS.contains(&name.as_str()) {
-            broken.push(format!(
+            violations.push(format!(
                 "{name} is built from {need}: only programs know the crates of {}",
                 other.folder
             ));
@@ -130,12 +130,12 @@ fn edges(graph: &Graph, krate: &Crate) -> Vec<String> {
         }
         let Some(below) = line_of(other) else { continue };
         if below == line && krate.folder == "schemes" {
-            broken.push(format!("{name} -> {need}: schemes do not know each other; share on floor 1"));
+            violations.push(format!("{name} -> {need}: schemes do not know each other; share on floor 1"));
         } else if below >= line {
-            broken.push(format!("{name} -> {need} points upward or sideways"));
+            violations.push(format!("{name} -> {need} points upward or sideways"));
         }
     }
-    broken
+    violations
 }
 
 fn unsafety(krate: &Crate) -> Vec<String> {
@@ -144,15 +144,15 @@ fn unsafety(krate: &Crate) -> Vec<String> {
     let level = if opt_out.is_some() { "deny" } else { "forbid" };
     let attribute = format!("#![{level}(unsafe_code)]");
     let missing = krate.roots.iter().filter(|root| !has_line(root, &attribute));
-    let mut broken: Vec<String> =
+    let mut violations: Vec<String> =
         missing.map(|root| format!("{name}: {} lacks {attribute}", root.path)).collect();
     if let Some((_, path)) = opt_out {
         let strays = krate.sources.iter().filter(|source| opts_out_outside(source, path));
-        broken.extend(strays.map(|source| {
+        violations.extend(strays.map(|source| {
             format!("{name}: {} allows unsafe code, which may live only in {path}", source.path)
         }));
     }
-    broken
+    violations
 }
 
 /// Whether a file outside the module opts out for anything but the module itself.
@@ -175,18 +175,18 @@ fn has_line(source: &Source, line: &str) -> bool {
 }
 
 fn client_half(graph: &Graph) -> Vec<String> {
-    let mut broken = Vec::new();
+    let mut violations = Vec::new();
     for package in &graph.client_half {
         let name = &package.name;
         if NOT_ON_THE_CLIENT.contains(&name.as_str()) {
-            broken.push(format!("the client's half for wasm32 links {name}"));
+            violations.push(format!("the client's half for wasm32 links {name}"));
         }
         let ours = graph.crates.iter().any(|krate| &krate.name == name);
         if ours && package.features.iter().any(|feature| feature == "server") {
-            broken.push(format!("the client's half for wasm32 links {name} with feature server"));
+            violations.push(format!("the client's half for wasm32 links {name} with feature server"));
         }
     }
-    broken
+    violations
 }
 
 /// The floors from the top down, with the crates that each crate is built from.
@@ -259,18 +259,18 @@ mod tests {
         let mut graph = house();
         let from = graph.crates.iter_mut().find(|krate| krate.name == from).unwrap();
         from.needs.push(to.into());
-        broken(&graph)
+        violations(&graph)
     }
 
     #[track_caller]
-    fn one(broken: &[String], words: &str) {
-        assert_eq!(broken.len(), 1, "{broken:?}");
-        assert!(broken[0].contains(words), "{broken:?}");
+    fn one(violations: &[String], words: &str) {
+        assert_eq!(violations.len(), 1, "{violations:?}");
+        assert!(violations[0].contains(words), "{violations:?}");
     }
 
     #[test]
     fn a_house_in_order_breaks_nothing() {
-        assert_eq!(broken(&house()), Vec::<String>::new());
+        assert_eq!(violations(&house()), Vec::<String>::new());
     }
 
     #[test]
@@ -304,18 +304,18 @@ mod tests {
     fn a_crate_without_a_floor_is_refused() {
         let mut graph = house();
         graph.crates.push(krate("sotto-attic", "crates", &[]));
-        one(&broken(&graph), "sotto-attic has no floor");
+        one(&violations(&graph), "sotto-attic has no floor");
     }
 
     #[test]
     fn the_ban_on_unsafe_code_is_at_every_root() {
         let mut graph = house();
         graph.crates[0].roots[0].text = "//! It quotes #![forbid(unsafe_code)] only.\n".into();
-        one(&broken(&graph), "sotto-core: src/lib.rs lacks #![forbid(unsafe_code)]");
+        one(&violations(&graph), "sotto-core: src/lib.rs lacks #![forbid(unsafe_code)]");
 
         let mut graph = house();
         graph.crates[2].roots[0].text.clear();
-        one(&broken(&graph), "sotto-math: src/lib.rs lacks #![deny(unsafe_code)]");
+        one(&violations(&graph), "sotto-math: src/lib.rs lacks #![deny(unsafe_code)]");
     }
 
     #[test]
@@ -324,7 +324,7 @@ mod tests {
             let mut graph = house();
             let text = format!("#[allow(unsafe_code, reason = \"intrinsics\")]\n{next}\n");
             graph.crates[2].sources.push(Source { path: path.into(), text });
-            broken(&graph)
+            violations(&graph)
         };
         assert!(opted_out("src/simd/avx2.rs", "fn f() {}").is_empty());
         assert!(opted_out("src/lib.rs", "pub(crate) mod simd;").is_empty());
@@ -337,18 +337,18 @@ mod tests {
         let mut graph = house();
         graph.crates.push(krate("attic", "schemes", &["sotto-core"]));
         graph.first_lookup.push(linked("attic", &[]));
-        one(&broken(&graph), "attic: sotto-registry does not list it");
+        one(&violations(&graph), "attic: sotto-registry does not list it");
     }
 
     #[test]
     fn the_clients_half_carries_no_server() {
         let mut graph = house();
         graph.client_half.push(linked("tokio", &[]));
-        one(&broken(&graph), "links tokio");
+        one(&violations(&graph), "links tokio");
 
         let mut graph = house();
         graph.client_half.push(linked("sotto-registry", &["server"]));
-        one(&broken(&graph), "sotto-registry with feature server");
+        one(&violations(&graph), "sotto-registry with feature server");
     }
 
     #[test]
@@ -364,6 +364,6 @@ mod tests {
     fn whoever_depends_on_the_client_alone_has_every_scheme() {
         let mut graph = house();
         graph.first_lookup.pop();
-        one(&broken(&graph), "lacks spiral");
+        one(&violations(&graph), "lacks spiral");
     }
 }

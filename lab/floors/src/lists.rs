@@ -8,18 +8,18 @@ const REGISTRY: &str = "crates/sotto-registry/Cargo.toml";
 const LIST: &str = "crates/sotto-registry/src/schemes.rs";
 
 /// Every missing line where schemes are named, and every line that names one where none should be.
-pub(crate) fn broken(graph: &Graph) -> Vec<String> {
+pub(crate) fn violations(graph: &Graph) -> Vec<String> {
     let schemes = graph.crates.iter().filter(|krate| krate.folder == "schemes");
     let schemes: Vec<&str> = schemes.map(|krate| krate.name.as_str()).collect();
-    let mut broken: Vec<String> = schemes.iter().flat_map(|scheme| missing(graph, scheme)).collect();
+    let mut violations: Vec<String> = schemes.iter().flat_map(|scheme| missing(graph, scheme)).collect();
     for file in &graph.files {
         let names = |line: &str| schemes.iter().any(|scheme| lists(line, scheme));
-        let asks = file.path.ends_with("Cargo.toml") || file.path.ends_with("Makefile");
-        if asks && !file.path.starts_with("schemes/") && file.text.lines().any(names) {
-            broken.push(format!("{} lists schemes: ask for the registry's feature `default`", file.path));
+        let is_build_file = file.path.ends_with("Cargo.toml") || file.path.ends_with("Makefile");
+        if is_build_file && !file.path.starts_with("schemes/") && file.text.lines().any(names) {
+            violations.push(format!("{} lists schemes: ask for the registry's feature `default`", file.path));
         }
     }
-    broken
+    violations
 }
 
 /// The lines that a scheme needs, each in its file.
@@ -46,7 +46,7 @@ fn missing(graph: &Graph, scheme: &str) -> Vec<String> {
         (LIST, format!("&{path}::ENTRY,"), "SCHEMES"),
     ];
     let missing = lines.into_iter().filter(|(file, line, _)| !has(graph, file, |text| text.trim() == line));
-    let mut broken: Vec<String> = missing
+    let mut violations: Vec<String> = missing
         .map(|(file, line, place)| format!("{scheme}: add the line `{line}` to {place} in {file}"))
         .collect();
     for (file, words) in [
@@ -54,10 +54,10 @@ fn missing(graph: &Graph, scheme: &str) -> Vec<String> {
         ("crates/README.md", format!("`{scheme}`")),
     ] {
         if !has(graph, file, |line| line.contains(&words)) {
-            broken.push(format!("{scheme}: {file} lists the schemes, and does not say {words}"));
+            violations.push(format!("{scheme}: {file} lists the schemes, and does not say {words}"));
         }
     }
-    broken
+    violations
 }
 
 fn has(graph: &Graph, path: &str, holds: impl Fn(&str) -> bool) -> bool {
@@ -110,12 +110,12 @@ pub(crate) mod tests {
 
     #[test]
     fn schemes_that_are_listed_everywhere_break_nothing() {
-        assert_eq!(broken(&graph(&["dpf", "lp-treepir"], &["dpf", "lp-treepir"])), Vec::<String>::new());
+        assert_eq!(violations(&graph(&["dpf", "lp-treepir"], &["dpf", "lp-treepir"])), Vec::<String>::new());
     }
 
     #[test]
     fn a_new_scheme_is_told_each_line_it_needs() {
-        let broken_rules = broken(&graph(&["dpf", "new-pir"], &["dpf"]));
+        let broken_rules = violations(&graph(&["dpf", "new-pir"], &["dpf"]));
         let lines = [
             "add the line `new-pir = { package = \"sotto-new-pir\", version = \"0.1.0\", path = \"schemes/new-pir\" }` to \
              [workspace.dependencies] in Cargo.toml",
@@ -142,7 +142,7 @@ pub(crate) mod tests {
         ] {
             let mut graph = graph(&["dpf"], &["dpf"]);
             graph.files.push(Source { path: "crates/x/Cargo.toml".into(), text: line.into() });
-            let broken_rules = broken(&graph);
+            let broken_rules = violations(&graph);
             assert_eq!(broken_rules.len(), usize::from(refused), "{line}: {broken_rules:?}");
             assert!(
                 broken_rules

@@ -35,11 +35,11 @@ fn main() -> ExitCode {
         }
     };
     print!("{}", law::map(&graph));
-    let broken = broken(&graph);
-    for rule in &broken {
+    let violations = violations(&graph);
+    for rule in &violations {
         eprintln!("floors: {rule}");
     }
-    if broken.is_empty() {
+    if violations.is_empty() {
         println!(
             "{} crates, {} edges, none upward; {} files",
             graph.crates.len(),
@@ -53,14 +53,14 @@ fn main() -> ExitCode {
 }
 
 /// Every rule that the workspace breaks, in words.
-fn broken(graph: &graph::Graph) -> Vec<String> {
-    let mut broken = law::broken(graph);
-    broken.extend(lists::broken(graph));
-    broken.extend(cycles::broken(graph));
-    broken.extend(names::broken(graph));
-    broken.extend(paths::broken(graph));
-    broken.extend(style::violations(graph, law::knows_layers));
-    broken
+fn violations(graph: &graph::Graph) -> Vec<String> {
+    let mut violations = law::violations(graph);
+    violations.extend(lists::violations(graph));
+    violations.extend(cycles::violations(graph));
+    violations.extend(names::violations(graph));
+    violations.extend(paths::violations(graph));
+    violations.extend(style::violations(graph, law::knows_layers));
+    violations
 }
 
 #[cfg(test)]
@@ -69,6 +69,6 @@ mod tests {
     #[test]
     fn this_workspace_keeps_the_law() {
         let graph = super::workspace::read().unwrap();
-        assert_eq!(super::broken(&graph), Vec::<String>::new());
+        assert_eq!(super::violations(&graph), Vec::<String>::new());
     }
 }

@@ -17,7 +17,7 @@ enum Kind {
 }
 
 /// Every forbidden name that is declared more often than `names.txt` says is left of it.
-pub(crate) fn broken(graph: &Graph) -> Vec<String> {
+pub(crate) fn violations(graph: &Graph) -> Vec<String> {
     excess(WORDS, &graph.files)
 }
 

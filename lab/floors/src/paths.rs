@@ -4,7 +4,7 @@ use crate::graph::Graph;
 
 /// Every path in backticks that contains a slash, ends with `.rs` and is the end of no file's path.
 /// Alternatives in braces are paths of their own. The changelog names files of its day.
-pub(crate) fn broken(graph: &Graph) -> Vec<String> {
+pub(crate) fn violations(graph: &Graph) -> Vec<String> {
     let documents =
         graph.files.iter().filter(|file| file.path.ends_with(".md") && file.path != "CHANGELOG.md");
     documents
@@ -45,7 +45,7 @@ mod tests {
         let graph = Graph { files, ..Graph::default() };
         let expected = ["crates/a/src/c/e.rs", "rc/b.rs"];
         assert_eq!(
-            broken(&graph),
+            violations(&graph),
             expected.map(|path| format!("spec/a.md names {path}, and there is no such file"))
         );
     }

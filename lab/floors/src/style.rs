@@ -44,10 +44,10 @@ const TESTKIT: &str = "sotto-testkit";
 
 /// Every violated rule, in words. `knows_layers` tells which crates know layers.
 pub(crate) fn violations(graph: &Graph, knows_layers: impl Fn(&Crate) -> bool) -> Vec<String> {
-    let mut broken: Vec<String> = graph.files.iter().flat_map(too_wide).collect();
+    let mut violations: Vec<String> = graph.files.iter().flat_map(too_wide).collect();
     for krate in &graph.crates {
         if !knows_layers(krate) {
-            broken.extend(krate.sources.iter().filter(|source| says_shard(source)).map(|source| {
+            violations.extend(krate.sources.iter().filter(|source| says_shard(source)).map(|source| {
                 let (name, path) = (&krate.name, &source.path);
                 format!(
                     "{name}: {path} says shard, which is a table under a layer: nothing here knows of layers"
@@ -55,10 +55,10 @@ pub(crate) fn violations(graph: &Graph, knows_layers: impl Fn(&Crate) -> bool) -
             }));
         }
         if krate.name != TESTKIT && krate.name != "floors" {
-            broken.extend(indexing(krate));
+            violations.extend(indexing(krate));
         }
     }
-    broken
+    violations
 }
 
 fn too_wide(file: &Source) -> Vec<String> {
@@ -88,7 +88,7 @@ fn indexing(krate: &Crate) -> Vec<String> {
         return vec![format!("{}: src/lib.rs lacks {NO_INDEXING_IN_CRATE}", krate.name)];
     }
     let listed = DECODERS.iter().find(|(name, _)| *name == krate.name).map_or(&[][..], |(_, files)| files);
-    let mut broken: Vec<String> = listed
+    let mut violations: Vec<String> = listed
         .iter()
         .filter(|listed| !krate.sources.iter().any(|source| source.path == **listed))
         .map(|missing| {
@@ -100,10 +100,10 @@ fn indexing(krate: &Crate) -> Vec<String> {
         listed.contains(&source.path.as_str()) || (source.path.starts_with("src/") && decodes)
     });
     let without = decoders.filter(|source| !source.text.lines().any(|line| line == NO_INDEXING));
-    broken.extend(without.map(|source| {
+    violations.extend(without.map(|source| {
         format!("{}: {} parses bytes of others and lacks {NO_INDEXING}", krate.name, source.path)
     }));
-    broken
+    violations
 }
 
 #[cfg(test)]
@@ -126,12 +126,12 @@ mod tests {
 
     #[test]
     fn lines_of_code_have_a_width() {
-        let wide = "// ".to_owned() + &"word ".repeat(26);
-        assert_eq!(with_file("a.rs", &format!("\n{wide}")), ["a.rs:2: wider than 130 columns"]);
-        assert!(with_file("a.rs", &wide[..130]).is_empty());
+        let too_wide = "// ".to_owned() + &"word ".repeat(26);
+        assert_eq!(with_file("a.rs", &format!("\n{too_wide}")), ["a.rs:2: wider than 130 columns"]);
+        assert!(with_file("a.rs", &too_wide[..130]).is_empty());
         assert!(with_file("a.rs", &"ä ".repeat(65)).is_empty(), "columns are not bytes");
-        assert!(with_file("a.md", &wide).is_empty(), "prose");
-        assert!(with_file("a.rs", &wide.replacen("//", "//! |", 1)).is_empty(), "a row of a table");
+        assert!(with_file("a.md", &too_wide).is_empty(), "prose");
+        assert!(with_file("a.rs", &too_wide.replacen("//", "//! |", 1)).is_empty(), "a row of a table");
         assert!(
             with_file("a.rs", &format!("let key = {};", "x".repeat(140))).is_empty(),
             "a word that is a key"

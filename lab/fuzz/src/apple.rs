@@ -65,7 +65,7 @@ struct World {
     sealing: SecretKey,
 }
 
-/// The same rows, sealed.
+/// A symmetric use case whose rows are sealed.
 fn sealed_table(codec: &Arc<Codec>, sealing: &SecretKey) -> UseCase {
     // Buckets lie where a name says: what a placement takes for keys are names here.
     let rows: Vec<(Vec<u8>, Vec<u8>)> = KEYS
@@ -103,19 +103,19 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let evaluated = Request { usecase: SEALED.into(), oprf_request, ..Default::default() };
 
     let config = ConfigRequest { usecases: vec![NAME.into()], ..Default::default() }.encode_to_vec();
-    let told = ask(&service, "/config", config.clone(), &Last::default()).unwrap();
-    let told = ConfigResponse::decode(Bytes::from(told)).unwrap();
-    let Some(ConfigForm::PirConfig(pir)) = &told.configs[NAME].config else { panic!("a configuration") };
+    let response = send(&service, "/config", config.clone(), &Last::default()).unwrap();
+    let response = ConfigResponse::decode(Bytes::from(response)).unwrap();
+    let Some(ConfigForm::PirConfig(pir)) = &response.configs[NAME].config else { panic!("a configuration") };
     let identifier = pir.evaluation_key_config_hash.clone();
     let metadata = Some(EvaluationKeyMetadata { timestamp: 5, identifier });
     let secret = BfvSecretKey::sample(codec.kit().ring(), &mut rng);
     let evaluation_key = Some(codec.make_keys(&secret, &elements, &mut rng));
     let key = EvaluationKeys { keys: vec![EvaluationKey { metadata: metadata.clone(), evaluation_key }] };
-    let query = codec.ask(&secret, &shape, &[0, 1], &mut rng).unwrap();
+    let query = codec.query(&secret, &shape, &[0, 1], &mut rng).unwrap();
     let request = PirRequest {
         query: Some(query),
         evaluation_key_metadata: metadata,
-        configuration_hash: told.configs[NAME].config_id.clone(),
+        configuration_hash: response.configs[NAME].config_id.clone(),
         ..Default::default()
     };
     let looked_up = Request { usecase: NAME.into(), pir_request: Some(request), ..Default::default() };
@@ -124,7 +124,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     World { codec, shape, service, secret, config, key, queries, evaluations, file, sealing }
 });
 
-fn ask(service: &Service, path: &str, body: Vec<u8>, store: &Last) -> Option<Vec<u8>> {
+fn send(service: &Service, path: &str, body: Vec<u8>, store: &Last) -> Option<Vec<u8>> {
     let asked = HttpRequest { path, user: Some(USER), agent: Some(AGENT), body: body.into() };
     match service.answer(&asked, store, &mut ChaCha20Rng::from_seed([8; 32])) {
         Ok(answer) => Some(answer),
@@ -138,13 +138,13 @@ fn ask(service: &Service, path: &str, body: Vec<u8>, store: &Last) -> Option<Vec
 /// A store with the right keys.
 static KEYED: LazyLock<Last> = LazyLock::new(|| {
     let store = Last::default();
-    ask(&WORLD.service, "/key", WORLD.key.clone(), &store).unwrap();
+    send(&WORLD.service, "/key", WORLD.key.clone(), &store).unwrap();
     store
 });
 
 /// A request for configurations.
 pub(crate) fn apple_config(data: &[u8]) -> bool {
-    ask(&WORLD.service, "/config", data.into(), &Last::default()).is_some()
+    send(&WORLD.service, "/config", data.into(), &Last::default()).is_some()
 }
 
 pub(crate) fn configs() -> Vec<Vec<u8>> {
@@ -154,7 +154,7 @@ pub(crate) fn configs() -> Vec<Vec<u8>> {
 /// Evaluation keys. What is taken is kept, and nothing else.
 pub(crate) fn apple_key(data: &[u8]) -> bool {
     let store = Last::default();
-    let taken = ask(&WORLD.service, "/key", data.into(), &store).is_some();
+    let taken = send(&WORLD.service, "/key", data.into(), &store).is_some();
     assert!(taken || store.timestamp(USER, &[0; 32]).is_none(), "what is refused is not kept");
     taken
 }
@@ -165,7 +165,7 @@ pub(crate) fn keys() -> Vec<Vec<u8>> {
 
 /// Lookups, with the right keys there.
 pub(crate) fn apple_queries(data: &[u8]) -> bool {
-    ask(&WORLD.service, "/queries", data.into(), &KEYED).is_some()
+    send(&WORLD.service, "/queries", data.into(), &KEYED).is_some()
 }
 
 /// A lookup, and an evaluation.
@@ -194,7 +194,7 @@ pub(crate) fn apple_response(data: &[u8]) -> bool {
 }
 
 pub(crate) fn responses() -> Vec<Vec<u8>> {
-    let answer = ask(&WORLD.service, "/queries", WORLD.queries.clone(), &KEYED).unwrap();
+    let answer = send(&WORLD.service, "/queries", WORLD.queries.clone(), &KEYED).unwrap();
     let answer = sotto_apple::proto::Responses::decode(Bytes::from(answer)).unwrap();
     vec![answer.responses[0].pir_response.as_ref().unwrap().encode_to_vec()]
 }

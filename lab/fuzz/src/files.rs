@@ -28,7 +28,7 @@ pub(crate) fn bench_definition(data: &[u8]) -> bool {
     std::str::from_utf8(data).is_ok_and(|text| sotto_bench::Definition::parse("fuzz.toml", text).is_ok())
 }
 
-/// Those that ship with the toolkit.
+/// Bench definitions that ship with the toolkit.
 pub(crate) fn bench_definitions() -> Vec<Vec<u8>> {
     sotto_bench::shipped().iter().map(|shipped| shipped.text.as_bytes().to_vec()).collect()
 }

@@ -90,7 +90,7 @@ pub(crate) fn folder() -> TempDir {
     TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).expect("a temporary folder")
 }
 
-/// Who signs here.
+/// Signing key of all images here.
 pub(crate) static KEY: LazyLock<SigningKey> = LazyLock::new(|| SigningKey::generate(&mut seeded("fuzz")));
 
 /// An image of table `t`.

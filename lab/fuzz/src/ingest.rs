@@ -40,7 +40,7 @@ pub(crate) fn ingest_compressed(data: &[u8]) -> bool {
     ingest("t.csv.gz", data, plain()) | ingest("t.csv.zst", data, plain())
 }
 
-/// Both compressions.
+/// Seeds in both compressions.
 pub(crate) fn compressed() -> Vec<Vec<u8>> {
     let text = b"some,text\n".repeat(20);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());

@@ -15,7 +15,7 @@
 //! | `tlog` | keys, checkpoints, proofs and entries of transparency logs; witnesses |
 //! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
 //!
-//! `make fuzz TARGET=ask` gives one to libFuzzer. `make test` runs each for a quarter of a second,
+//! `make fuzz TARGET=query_request` gives one to libFuzzer. `make test` runs each for a quarter of a second,
 //! and `make fuzz-smoke SECONDS=60` for longer; they need nothing but cargo.
 #![forbid(unsafe_code)]
 #![allow(
@@ -39,11 +39,11 @@ mod wire;
 
 /// A target, and inputs to start from.
 pub struct Target {
-    /// Its name.
+    /// Name of the target.
     pub name: &'static str,
-    /// Feeds it; says whether the bytes were taken.
+    /// Runs the target on bytes; returns whether they were accepted.
     pub run: fn(&[u8]) -> bool,
-    /// Inputs that are taken.
+    /// Inputs that are accepted.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
@@ -57,11 +57,11 @@ macro_rules! targets {
 }
 
 targets! {
-    ask: wire, asks;
+    query_request: wire, query_requests;
     answer: wire, answers;
     keys: wire, keyses;
-    order: wire, orders;
-    supply: wire, supplies;
+    hint_request: wire, hint_requests;
+    hint_response: wire, hint_responses;
     stream: wire, streams;
     stream_answer: wire, stream_answers;
     evaluation: wire, evaluations;
@@ -111,8 +111,8 @@ targets! {
     scheme_journal: scheme, journals;
     scheme_rows_delta: scheme, rows_deltas;
     scheme_checkpoint: scheme, checkpoints;
-    scheme_order: scheme, scheme_orders;
-    scheme_supply: scheme, scheme_supplies;
+    scheme_hint_request: scheme, scheme_hint_requests;
+    scheme_hint_response: scheme, scheme_hint_responses;
     bgv_body: wire, bgv_bodies;
     bgv_answer: wire, bgv_answers;
     image_header: image, headers;

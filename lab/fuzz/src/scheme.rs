@@ -63,10 +63,10 @@ static FIXTURES: LazyLock<Vec<Fixture>> = LazyLock::new(|| {
 fn fixture(table: Table) -> Fixture {
     let client = table.client(&mut seeded("fuzz"));
     let session = table.session(client.as_ref());
-    let revised = table.entry.server.revise.map(|revise| {
+    let revised = table.entry.server.update_image.map(|update_image| {
         let sink = MemorySink::holding(table.image.clone());
         let row = table.case.rows - 1;
-        revise(&table.params, &changes(&table.packing, row, table.row(0)), &sink).unwrap();
+        update_image(&table.params, &changes(&table.packing, row, table.row(0)), &sink).unwrap();
         sink.into_image()
     });
     let delta = |artifact| revised.as_ref()?.artifact(artifact).map(<[u8]>::to_vec);
@@ -85,9 +85,9 @@ fn kept(table: &Table, read: StateEntry, rows_delta: Option<Vec<u8>>) -> ServerS
         bytes
     };
     let state = save(&mut client);
-    let (ticket, answers) = table.ask(client.as_mut(), 1, rng);
-    client.recover(ticket, &answers).unwrap();
-    let _ = table.ask(client.as_mut(), 1, rng);
+    let (pending, answers) = table.query(client.as_mut(), 1, rng);
+    client.recover(pending, &answers).unwrap();
+    let _ = table.query(client.as_mut(), 1, rng);
     let journal = client.state().unwrap().journal().to_vec();
     let later = save(&mut client);
 
@@ -193,8 +193,8 @@ pub(crate) fn scheme_answer(data: &[u8]) -> bool {
         }
         sized(data, fixture.table.server.answer_bytes(), |answer| {
             let mut client = fixture.client();
-            let (queries, ticket) = client.query(RecordIndex(0), &mut seeded("answer")).unwrap();
-            taken(client.recover(ticket, &vec![answer.to_vec(); queries.len()]))
+            let (queries, pending) = client.query(RecordIndex(0), &mut seeded("answer")).unwrap();
+            taken(client.recover(pending, &vec![answer.to_vec(); queries.len()]))
         })
     })
 }
@@ -211,10 +211,10 @@ pub(crate) fn answers() -> Vec<Vec<u8>> {
 pub(crate) fn scheme_unit(data: &[u8]) -> bool {
     each(|fixture| {
         let (table, mut client) = (&fixture.table, fixture.client());
-        let (_, ticket) = client.query(RecordIndex(0), &mut seeded("unit")).unwrap();
+        let (_, pending) = client.query(RecordIndex(0), &mut seeded("unit")).unwrap();
         let (Some(stream), Some(units)) = (table.server.stream(), client.units()) else { return false };
         let bytes = stream.units().answer_bytes as usize;
-        sized(data, bytes, |answer| taken(units.open_unit(&ticket, 0, answer)))
+        sized(data, bytes, |answer| taken(units.recover_unit(&pending, 0, answer)))
     })
 }
 
@@ -244,9 +244,9 @@ pub(crate) fn scheme_hint(data: &[u8]) -> bool {
             }
         }
         let mut client = prepare.finish().expect("the artifacts are complete");
-        let (queries, ticket) = client.query(RecordIndex(0), rng).unwrap();
+        let (queries, pending) = client.query(RecordIndex(0), rng).unwrap();
         let answers = table.answer(session, &queries).unwrap();
-        taken(client.recover(ticket, &answers))
+        taken(client.recover(pending, &answers))
     })
 }
 
@@ -318,7 +318,7 @@ pub(crate) fn scheme_rows_delta(data: &[u8]) -> bool {
         let Some(kept) = kept else { return false };
         let mut client =
             (kept.read.load)(&table.params, &mut kept.later.as_slice()).expect("a state that was saved");
-        taken(client.state().expect("it was loaded").follow(data))
+        taken(client.state().expect("it was loaded").apply_delta(data))
     })
 }
 
@@ -339,7 +339,7 @@ pub(crate) fn checkpoints() -> Vec<Vec<u8>> {
 }
 
 /// Tables of schemes whose hints a server makes.
-fn supplied() -> impl Iterator<Item = &'static Table> {
+fn with_hint_server() -> impl Iterator<Item = &'static Table> {
     FIXTURES.iter().map(|fixture| &fixture.table).filter(|table| table.server.hint_server().is_some())
 }
 
@@ -349,47 +349,47 @@ fn fresh(table: &Table) -> Box<dyn AnyClient> {
 }
 
 /// An order.
-pub(crate) fn scheme_order(data: &[u8]) -> bool {
+pub(crate) fn scheme_hint_request(data: &[u8]) -> bool {
     each(|Fixture { table, .. }| {
         let Some(hint_server) = table.server.hint_server() else { return false };
-        let has_its_size = |supply: &Vec<u8>| assert_eq!(supply.len(), hint_server.hint_response_bytes());
-        sized(data, hint_server.hint_request_bytes(), |order| {
-            taken(hint_server.answer_hint_request(order).inspect(has_its_size))
+        let has_its_size = |response: &Vec<u8>| assert_eq!(response.len(), hint_server.hint_response_bytes());
+        sized(data, hint_server.hint_request_bytes(), |request| {
+            taken(hint_server.answer_hint_request(request).inspect(has_its_size))
         })
     })
 }
 
 /// Orders: the first, and the one that a first query makes due.
-pub(crate) fn scheme_orders() -> Vec<Vec<u8>> {
-    let orders = |table: &Table| {
+pub(crate) fn scheme_hint_requests() -> Vec<Vec<u8>> {
+    let requests = |table: &Table| {
         let mut client = fresh(table);
         let first = client.hint_client().unwrap().next_hint_request().unwrap();
         refill_hints(client.as_mut(), table.server.as_ref()).unwrap();
         client.query(RecordIndex(0), &mut seeded("fuzz")).unwrap();
         [first, client.hint_client().unwrap().next_hint_request().unwrap()]
     };
-    supplied().flat_map(orders).flatten().collect()
+    with_hint_server().flat_map(requests).flatten().collect()
 }
 
 /// The supply to a first order.
-pub(crate) fn scheme_supply(data: &[u8]) -> bool {
+pub(crate) fn scheme_hint_response(data: &[u8]) -> bool {
     each(|Fixture { table, .. }| {
         let Some(hint_server) = table.server.hint_server() else { return false };
         let mut client = fresh(table);
         let hint_client = client.hint_client().expect("a client of such a scheme orders");
         assert!(hint_client.next_hint_request().unwrap().is_some(), "a fresh client orders");
-        sized(data, hint_server.hint_response_bytes(), |supply| {
-            taken(hint_client.apply_hint_response(supply))
+        sized(data, hint_server.hint_response_bytes(), |response| {
+            taken(hint_client.apply_hint_response(response))
         })
     })
 }
 
 /// Supplies, cut short; the rest repeats them.
-pub(crate) fn scheme_supplies() -> Vec<Vec<u8>> {
-    let supply = |table: &Table| {
-        let order = fresh(table).hint_client().unwrap().next_hint_request().unwrap().unwrap();
-        let supply = table.server.hint_server().unwrap().answer_hint_request(&order).unwrap();
-        supply[..supply.len().min(4096)].to_vec()
+pub(crate) fn scheme_hint_responses() -> Vec<Vec<u8>> {
+    let response = |table: &Table| {
+        let request = fresh(table).hint_client().unwrap().next_hint_request().unwrap().unwrap();
+        let response = table.server.hint_server().unwrap().answer_hint_request(&request).unwrap();
+        response[..response.len().min(4096)].to_vec()
     };
-    supplied().map(supply).collect()
+    with_hint_server().map(response).collect()
 }

@@ -6,7 +6,7 @@ use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
 use sotto_lattice::bgv::{Answer, AnswerBits, Pow2, RnsRing};
 use sotto_math::modulus::Modulus;
 use sotto_prg::PublicSeed;
-use sotto_wire::{Code, FrameHeader, Problem, SessionId, Timing, evaluate};
+use sotto_wire::{FrameHeader, Problem, ProblemCode, SessionId, Timing, evaluate};
 use std::sync::OnceLock;
 
 /// Items of this many bytes, in every frame here.
@@ -21,7 +21,7 @@ fn items(count: usize) -> Vec<Vec<u8>> {
 }
 
 /// An ask frame.
-pub(crate) fn ask(data: &[u8]) -> bool {
+pub(crate) fn query_request(data: &[u8]) -> bool {
     let Ok(head) = sotto_wire::query::QueryHead::parse(data) else { return false };
     let Ok(queries) = head.queries(data, ITEM) else { return false };
     let again =
@@ -31,7 +31,7 @@ pub(crate) fn ask(data: &[u8]) -> bool {
 }
 
 /// Asks of one and of several queries.
-pub(crate) fn asks() -> Vec<Vec<u8>> {
+pub(crate) fn query_requests() -> Vec<Vec<u8>> {
     [1, 5]
         .map(|count| sotto_wire::query::encode(&pin(), &SessionId([3; 16]), &items(count)).unwrap())
         .to_vec()
@@ -66,25 +66,25 @@ pub(crate) fn keyses() -> Vec<Vec<u8>> {
 }
 
 /// A hint request.
-pub(crate) fn order(data: &[u8]) -> bool {
+pub(crate) fn hint_request(data: &[u8]) -> bool {
     let Ok(head) = sotto_wire::hints::HintRequestHead::parse(data) else { return false };
     let Ok(request) = head.payload(data, ITEM) else { return false };
     assert!(sotto_wire::hints::encode(&head.pin, request) == data);
     true
 }
 
-pub(crate) fn orders() -> Vec<Vec<u8>> {
+pub(crate) fn hint_requests() -> Vec<Vec<u8>> {
     vec![sotto_wire::hints::encode(&pin(), &[7; ITEM])]
 }
 
 /// What an order is answered with.
-pub(crate) fn supply(data: &[u8]) -> bool {
-    let Ok(supply) = sotto_wire::hints::decode_response(data, &pin(), ITEM) else { return false };
-    assert!(sotto_wire::hints::encode_response(&pin(), supply) == data);
+pub(crate) fn hint_response(data: &[u8]) -> bool {
+    let Ok(hint_response) = sotto_wire::hints::decode_response(data, &pin(), ITEM) else { return false };
+    assert!(sotto_wire::hints::encode_response(&pin(), hint_response) == data);
     true
 }
 
-pub(crate) fn supplies() -> Vec<Vec<u8>> {
+pub(crate) fn hint_responses() -> Vec<Vec<u8>> {
     vec![sotto_wire::hints::encode_response(&pin(), &[7; ITEM])]
 }
 
@@ -167,8 +167,8 @@ pub(crate) fn problem(data: &[u8]) -> bool {
 
 /// A refusal with each code.
 pub(crate) fn problems() -> Vec<Vec<u8>> {
-    let problem = |code: &Code| Problem::new(*code, "why").with_epoch(Epoch(3)).to_bytes();
-    Code::ALL.iter().map(problem).collect()
+    let problem = |code: &ProblemCode| Problem::new(*code, "why").with_epoch(Epoch(3)).to_bytes();
+    ProblemCode::ALL.iter().map(problem).collect()
 }
 
 /// The timing header.

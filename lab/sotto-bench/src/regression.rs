@@ -83,7 +83,7 @@ impl GuardReport {
                 self.ratios.len(),
                 self.expected_on
             ),
-            Some(why) => format!("Nothing is judged: {why}."),
+            Some(why) => format!("No ratio is judged: {why}."),
         };
         let note = format!(
             "times: how many times as fast as the figure that it is compared with, which was measured in \
@@ -197,7 +197,7 @@ pub enum Verdict {
     /// No attempt reached the minimum.
     #[serde(rename = "fallen")]
     Regressed,
-    /// There is no expected ratio, or nothing was measured.
+    /// No ratio is expected, or nothing was measured.
     NotJudged,
 }
 

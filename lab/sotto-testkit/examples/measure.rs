@@ -120,7 +120,7 @@ fn answer(entry: &'static SchemeEntry, [rows, row_bytes, buckets, rounds]: [u64;
     for round in 0..rounds {
         let places: Vec<u64> = (0..buckets).map(|b| (b * 7919 + round * 104_729) % each).collect();
         let began = Instant::now();
-        let (queries, ticket) = match client.batch() {
+        let (queries, pending) = match client.batch() {
             Some(batch) => batch.query_buckets(&places, rng).unwrap(),
             None => client.query(RecordIndex(places[0]), rng).unwrap(),
         };
@@ -134,8 +134,8 @@ fn answer(entry: &'static SchemeEntry, [rows, row_bytes, buckets, rounds]: [u64;
         sizes = [queries[0].len(), answer.len()];
         let began = Instant::now();
         let found = match client.batch() {
-            Some(batch) => batch.recover_buckets(ticket, &[answer]).unwrap(),
-            None => vec![client.recover(ticket, &[answer]).unwrap()],
+            Some(batch) => batch.recover_buckets(pending, &[answer]).unwrap(),
+            None => vec![client.recover(pending, &[answer]).unwrap()],
         };
         taken[2].push(began.elapsed());
         for ((bucket, place), record) in (0..).zip(&places).zip(found) {
@@ -214,7 +214,7 @@ fn lookups(table: &Table, [count, age, threads]: [u64; 3]) {
         }
         let record = rng.next_u64() % table.report.records;
         let began = Instant::now();
-        let (queries, ticket) = client.query(RecordIndex(record), rng).unwrap();
+        let (queries, pending) = client.query(RecordIndex(record), rng).unwrap();
         let asked = began.elapsed();
         let mut answers = Vec::new();
         // Servers work at the same time, so only the first one's time counts.
@@ -225,7 +225,7 @@ fn lookups(table: &Table, [count, age, threads]: [u64; 3]) {
             answered = answered.or(Some(began.elapsed()));
         }
         let began = Instant::now();
-        let got = client.recover(ticket, &answers).unwrap();
+        let got = client.recover(pending, &answers).unwrap();
         let times = [asked, answered.unwrap_or_default(), began.elapsed()];
         assert!(table.is_record(record, got.bytes()), "record {record}");
         if lookup >= age {

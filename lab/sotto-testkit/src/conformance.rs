@@ -13,13 +13,14 @@
 //! | [`crashes`] | states and journals: what comes back after a crash is the client that was there |
 //! | [`states`] | damaged states, journals and deltas; lies; hints that follow the epochs |
 //! | [`params`] | promises kept; literals damaged; every named set |
-//! | [`upkeep`] | hint requests and responses, and their times, where a server makes hints |
+//! | [`hint_requests`] | hint requests and responses, and their times, where a server makes hints |
 //!
 //! Everything goes through [`sotto_core::SchemeEntry`], as it does in a server and a client.
 
 pub mod crashes;
 pub mod epochs;
 pub mod extensions;
+pub mod hint_requests;
 pub mod images;
 pub mod params;
 pub mod parts;
@@ -27,7 +28,6 @@ pub mod queries;
 pub mod rows;
 pub mod states;
 pub mod subject;
-pub mod upkeep;
 pub mod wire;
 
 pub use subject::Subject;
@@ -95,9 +95,9 @@ const CHECKS: &[Check] = &[
     ("buckets_are_for_schemes_that_ask_them", ALWAYS, extensions::buckets_refused),
     ("a_query_brings_the_sum_of_several_records", ADDS_UP, extensions::sums_come_back),
     ("queries_for_sums_look_like_others", ADDS_UP, extensions::sum_sizes),
-    ("orders_and_supplies_have_their_sizes", ORDERS, upkeep::orders),
-    ("damaged_orders_do_no_harm", ORDERS, upkeep::damaged_orders),
-    ("orders_and_queries_are_apart", ORDERS, upkeep::orders_and_queries_are_apart),
+    ("hint_messages_have_their_sizes", HINT_SERVER, hint_requests::have_their_sizes),
+    ("damaged_hint_requests_do_no_harm", HINT_SERVER, hint_requests::damaged_do_no_harm),
+    ("hint_requests_and_queries_are_apart", HINT_SERVER, hint_requests::are_apart_from_queries),
     ("a_crash_at_every_entry_of_the_journal", KEEPS, crashes::at_every_entry),
     ("one_entry_of_many_steps", KEEPS, crashes::in_one_entry),
     ("a_fresh_state_has_the_reported_size", KEEPS, crashes::reported_size),
@@ -120,14 +120,14 @@ const CHECKS: &[Check] = &[
 
 const ALWAYS: Condition = |_| true;
 const QUERIES: Condition = |subject| !subject.entry.is_downloadable();
-const REVISES: Condition = |subject| subject.entry.server.revise.is_some();
-const MASKS_DATA: Condition = |subject| subject.entry.server.mask.is_some();
+const REVISES: Condition = |subject| subject.entry.server.update_image.is_some();
+const MASKS_DATA: Condition = |subject| subject.entry.server.whitening.is_some();
 const CUTS: Condition = |subject| subject.entry.server.parts.is_some();
 const PATCHES: Condition = |subject| subject.entry.patch.is_some();
 const STREAMS: Condition = |subject| subject.entry.units.is_some();
 const ASKS_BUCKETS: Condition = |subject| subject.entry.batch.is_some();
 const ADDS_UP: Condition = |subject| subject.entry.sum.is_some();
-const ORDERS: Condition = |subject| subject.entry.hint_server.is_some();
+const HINT_SERVER: Condition = |subject| subject.entry.hint_server.is_some();
 const KEEPS: Condition = |subject| subject.states;
 const FOLLOWS: Condition = |subject| KEEPS(subject) && REVISES(subject);
 

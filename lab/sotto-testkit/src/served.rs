@@ -69,7 +69,7 @@ impl<S: Scheme> InProcessServer<S> {
     }
 
     /// A query as it travels to each server, with the client's pending secret.
-    pub fn ask(
+    pub fn query(
         &self,
         client: &mut S::Client,
         index: u64,
@@ -103,7 +103,7 @@ impl<S: Scheme> InProcessServer<S> {
     /// Reads the answers to a query and checks the row, if there is one.
     ///
     /// # Errors
-    /// Those of the client.
+    /// The errors of the client.
     pub fn read(
         &self,
         client: &mut S::Client,
@@ -119,10 +119,10 @@ impl<S: Scheme> InProcessServer<S> {
     /// Looks a row up.
     ///
     /// # Errors
-    /// Those of the client.
+    /// The errors of the client.
     pub fn fetch(&self, client: &mut S::Client, index: u64, rng: &mut dyn CryptoRng) -> Result<()> {
-        let asked = self.ask(client, index, rng);
-        self.read(client, index, asked)
+        let sent = self.query(client, index, rng);
+        self.read(client, index, sent)
     }
 
     /// Looks a row up at one server: bytes of the query, the answer, and the recovered row.
@@ -131,7 +131,7 @@ impl<S: Scheme> InProcessServer<S> {
         S: Scheme<Fan<<S as Scheme>::Answer> = OneServer<<S as Scheme>::Answer>>,
         S::Answer: Clone,
     {
-        let (requests, pending) = self.ask(client, index, &mut seeded(label));
+        let (requests, pending) = self.query(client, index, &mut seeded(label));
         let OneServer(answer) = self.answer(client, &requests);
         let record = client.recover(pending, OneServer(answer.clone())).unwrap();
         (requests.concat(), answer, record.bytes().to_vec())
@@ -147,7 +147,7 @@ impl<S: Scheme> InProcessServer<S> {
     }
 
     /// The next epoch, with these rows changed, and its delta.
-    pub fn revise(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> (Self, Vec<u8>)
+    pub fn update_image(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> (Self, Vec<u8>)
     where
         S: UpdateImage,
     {
@@ -160,7 +160,7 @@ impl<S: Scheme> InProcessServer<S> {
             changes.push(RecordChange { record: *row, offset: 0, bytes });
         }
         let sink = MemorySink::holding(self.image.clone());
-        S::revise(&self.params, &changes, &sink).unwrap();
+        S::update_image(&self.params, &changes, &sink).unwrap();
         let delta = sink.into_image().artifact(Artifact::RowsDelta).unwrap().to_vec();
         (InProcessServer::of(self.params.clone(), next), delta)
     }

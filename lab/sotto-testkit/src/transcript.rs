@@ -40,20 +40,20 @@ impl TranscriptRecorder {
 /// otherwise the check would show nothing.
 pub fn tells_nothing<W: Debug, T, E: Debug>(
     world: &str,
-    wishes: &[W],
+    lookups: &[W],
     mut look: impl FnMut(&W, &TranscriptRecorder) -> Result<T, E>,
 ) {
     let (mut first, mut granted, mut refused) = (None, 0, 0);
-    for wish in wishes {
+    for lookup in lookups {
         let transcript = TranscriptRecorder::default();
-        let outcome = look(wish, &transcript).map(drop);
+        let outcome = look(lookup, &transcript).map(drop);
         *if outcome.is_ok() { &mut granted } else { &mut refused } += 1;
         let seen = transcript.take();
-        assert!(!seen.is_empty(), "{world}: {wish:?} is met with silence: {outcome:?}");
-        let (usual_wish, usual) = first.get_or_insert_with(|| (wish, seen.clone()));
+        assert!(!seen.is_empty(), "{world}: {lookup:?} is met with silence: {outcome:?}");
+        let (first_lookup, usual) = first.get_or_insert_with(|| (lookup, seen.clone()));
         assert!(
             seen == *usual,
-            "{world}: {wish:?} is told from {usual_wish:?} ({outcome:?}): {seen:?}, else {usual:?}"
+            "{world}: {lookup:?} is told from {first_lookup:?} ({outcome:?}): {seen:?}, else {usual:?}"
         );
     }
     assert!(granted > 0 && refused > 0, "{world}: {granted} granted and {refused} refused show nothing");

@@ -51,10 +51,10 @@ pub fn known_hints(entry: &SchemeEntry, file: &str) {
         let (digest, computed) = computed_hints(entry, vector);
         let expect = vector["expect"].as_object().expect("what is expected");
         assert_eq!(expect["params_digest"], digest);
-        for (name, wanted) in expect.iter().filter(|(name, _)| *name != "params_digest") {
+        for (name, expected) in expect.iter().filter(|(name, _)| *name != "params_digest") {
             let (_, bytes) = computed.iter().find(|(of, _)| of == name).expect("a name that vectors have");
-            let (got, first) = (part(bytes), wanted["first"].as_str().expect("the first bytes"));
-            let same = wanted["bytes"] == got["bytes"] && wanted["blake3"] == got["blake3"];
+            let (got, first) = (part(bytes), expected["first"].as_str().expect("the first bytes"));
+            let same = expected["bytes"] == got["bytes"] && expected["blake3"] == got["blake3"];
             assert!(same && hex(bytes).starts_with(first), "{}: {name}: {got}", vector["rng_label"]);
         }
     }
@@ -91,10 +91,10 @@ fn computed_hints(entry: &SchemeEntry, vector: &Value) -> (String, Vec<(&'static
             supplies.extend(supply);
         }
         let index = index.as_u64().expect("the index of a record");
-        let (queries, ticket) = client.query(RecordIndex(index), rng).expect("a query within bounds");
+        let (queries, pending) = client.query(RecordIndex(index), rng).expect("a query within bounds");
         let ask = |query: &Vec<u8>| server.answer_many(&[(&session, query.as_slice())]).remove(0);
         let answered: Vec<Vec<u8>> = queries.iter().map(|query| ask(query).expect("an answer")).collect();
-        let record = client.recover(ticket, &answered).expect("an honest answer is read");
+        let record = client.recover(pending, &answered).expect("an honest answer is read");
         assert!(record.bytes() == &records[index as usize * width..][..width]);
         let (open, _) = client.query(RecordIndex(index), rng).expect("a query within bounds");
         requests.extend([queries, open].concat().concat());
@@ -105,7 +105,7 @@ fn computed_hints(entry: &SchemeEntry, vector: &Value) -> (String, Vec<(&'static
     state.save(&mut whole).expect("saving in memory");
     let change = RecordChange { record: report.records - 1, offset: 0, bytes: vec![0xA5] };
     let sink = MemorySink::holding(image);
-    entry.server.revise.expect("such a scheme revises")(&params, &[change], &sink).expect("in memory");
+    entry.server.update_image.expect("such a scheme revises")(&params, &[change], &sink).expect("in memory");
     let delta = sink.into_image().artifact(Artifact::RowsDelta).expect("a delta").to_vec();
     let names = ["orders", "supplies", "requests", "answers", "journal", "state", "delta"];
     let parts = [orders, supplies, requests, answers, journal, whole, delta];
@@ -146,7 +146,7 @@ fn computed(entry: &SchemeEntry, vector: &Value) -> Value {
     let mut client = prepare.finish().expect("nothing is needed");
     let keys = client.keys();
     let session = server.admit(&keys).expect("a client's own keys are admitted");
-    let (queries, ticket) = client.query(RecordIndex(index), rng).expect("a query within bounds");
+    let (queries, pending) = client.query(RecordIndex(index), rng).expect("a query within bounds");
     let [query] = queries.as_slice() else { panic!("one server, one query") };
     let answer = server.answer_many(&[(&session, query.as_slice())]).remove(0).expect("an answer");
     let mut expect = json!({
@@ -159,7 +159,7 @@ fn computed(entry: &SchemeEntry, vector: &Value) -> Value {
     if let Some(hint) = image.artifact(Artifact::Hint) {
         expect["hint"] = part(hint);
     }
-    let record = client.recover(ticket, &[answer]).expect("an honest answer is read");
+    let record = client.recover(pending, &[answer]).expect("an honest answer is read");
     assert!(record.bytes() == &records[index as usize * record_bytes..][..record_bytes]);
     expect
 }

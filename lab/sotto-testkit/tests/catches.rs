@@ -142,7 +142,7 @@ fn a_patch_that_does_nothing() {
 #[should_panic(expected = "differs from a fresh one")]
 fn a_revision_that_does_nothing() {
     epochs::revised(&broken(|entry| {
-        entry.server.revise = Some(|_, _, _| Ok(()));
+        entry.server.update_image = Some(|_, _, _| Ok(()));
         entry.patch = None;
     }));
 }

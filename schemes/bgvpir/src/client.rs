@@ -66,7 +66,7 @@ impl sotto_core::Client<BgvPir> for Client {
         let len = self.params.literal.records;
         // All records count as one bucket.
         check_bucket_places(&[index.0], 1, len)?;
-        Ok((OneServer(self.ask(index.0, rng)), Pending { record: Zeroizing::new(index.0) }))
+        Ok((OneServer(self.make_query(index.0, rng)), Pending { record: Zeroizing::new(index.0) }))
     }
 
     fn recover(&mut self, pending: Pending, OneServer(answer): OneServer<Answer>) -> Result<Record> {
@@ -96,7 +96,7 @@ impl Client {
     }
 
     /// Query (Algorithm 2): the folded vector of the row, from the block's slot on and repeated, in one ciphertext.
-    fn ask(&self, record: u64, rng: &mut dyn CryptoRng) -> Query {
+    fn make_query(&self, record: u64, rng: &mut dyn CryptoRng) -> Query {
         let Inner { tree, layout, ring, .. } = &*self.params;
         let (alpha, beta) = layout.place(record);
         let ones = Zeroizing::new(tree.fold(alpha));

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`image`] | the positions of rows in the image |
-//! | [`encode`], [`revise`] | writing rows into the image, and changing them |
+//! | [`encode`], [`update_image`] | writing rows into the image, and changing them |
 //! | `read` | records of the image |
 //! | `part` | tables in parts |
 //! | [`prepare`] | from a query to u and v |
@@ -16,8 +16,8 @@ pub mod image;
 mod part;
 pub mod prepare;
 mod read;
-pub mod revise;
 pub mod steps;
+pub mod update_image;
 
 use crate::client::masks;
 use crate::literal::ParamsLiteral;
@@ -30,7 +30,7 @@ use image::PlaintextTable;
 use prepare::ExpandedQuery;
 use rayon::prelude::*;
 use read::Records;
-use sotto_core::server::together;
+use sotto_core::server::with_successes;
 use sotto_core::{
     Image, PeerMisbehaved, RecordChange, RecordSource, Result, Sink, UpdateImage, WhiteningScheme, WriteSlot,
 };
@@ -107,7 +107,7 @@ impl sotto_core::Server<BgvPir> for Server {
         let answer = |queries: &[(&Session, Query)]| {
             let prepared =
                 queries.par_iter().map(|(session, query)| Ok((*session, self.prepare(session, query)?)));
-            together(prepared.collect(), |queries: Vec<(&Session, ExpandedQuery)>| {
+            with_successes(prepared.collect(), |queries: Vec<(&Session, ExpandedQuery)>| {
                 let prepared: Vec<&ExpandedQuery> = queries.iter().map(|(_, query)| query).collect();
                 let sums = self.first_dimension(&prepared);
                 queries
@@ -136,8 +136,8 @@ impl WhiteningScheme for BgvPir {
 }
 
 impl UpdateImage for BgvPir {
-    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-        on_ring!(&*params.ring, rns => revise::revise(params, rns, changes, out))
+    fn update_image(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        on_ring!(&*params.ring, rns => update_image::update_image(params, rns, changes, out))
     }
 }
 

@@ -63,8 +63,11 @@ impl MatrixClient<DoublePir> for Client {
         Secrets { secrets: [s1, s2], mask }: Secrets,
         answer: Vec<Vec<u64>>,
     ) -> Result<Vec<u8>> {
-        let [words, masks] = answer.as_slice() else { return Err(Misuse::ForeignValue("ticket").into()) };
-        let (fixed, fresh) = words.split_at_checked(mask.len()).ok_or(Misuse::ForeignValue("ticket"))?;
+        let [words, masks] = answer.as_slice() else {
+            return Err(Misuse::ForeignValue("pending query").into());
+        };
+        let (fixed, fresh) =
+            words.split_at_checked(mask.len()).ok_or(Misuse::ForeignValue("pending query"))?;
         let (bits, mask_bits) = (params.answer_bits.into(), params.mask_bits.into());
         let hint: Zeroizing<Vec<u8>> = Zeroizing::new(read(fixed, &mask, bits).collect());
         let masks = masks.chunks_exact(N).map(|row| rounded_mask(row, mask_bits, &s2));

@@ -125,7 +125,7 @@ impl MatrixLiteral for ParamsLiteral {
         [self.records, self.record_bytes]
     }
 
-    /// Both vectors.
+    /// Words of a query: those of both vectors.
     fn query(&self) -> Format {
         let [first, second] = self.query_bits.map(u32::from);
         Format::of(Field::words(self.cut().columns(), first)).and(1, Field::words(self.blocks, second))
@@ -139,7 +139,7 @@ impl MatrixLiteral for ParamsLiteral {
             .and(1, Field::words(masks, self.mask_bits.into()))
     }
 
-    /// Over both passes.
+    /// Failure probability over both passes.
     fn failure_log2(&self) -> f64 {
         let [first, second] = self.words();
         let read = failure_log2(self.record_bytes, &first);
@@ -148,7 +148,7 @@ impl MatrixLiteral for ParamsLiteral {
         sotto_silent::log2_sum([read, fixed, fresh])
     }
 
-    /// Both matrices are read once, and the fresh rows' masks are made.
+    /// Work of an answer: both matrices are read once, and the fresh rows' masks are made.
     fn work(&self) -> Costs {
         let transforms = self.fresh_rows() * (self.blocks.div_ceil(N as u64) + 1);
         Costs {

@@ -11,7 +11,7 @@ use sotto_silent::lwe::update::update_rows;
 use sotto_silent::matrix::{BATCH, ByteChange, Matrix, RowRange, SectionOffset};
 use sotto_silent::message::{Field, Partial, PartialFormat, Query};
 use sotto_silent::pieces::{PartSection, Piece};
-use sotto_silent::two_pass::{FRESH_BITS, FirstPass, revise, write};
+use sotto_silent::two_pass::{FRESH_BITS, FirstPass, update_image, write};
 use sotto_silent::{MatrixServer, Params};
 
 /// The section of the client's hint in an image.
@@ -59,9 +59,9 @@ impl MatrixServer<DoublePir> for Server {
     /// The changed bytes, the columns of the second matrix that follow from them, and the rows of its
     /// hint, which clients fetch again. Each changed column adds to every row of the hint. Where many
     /// columns change, encoding the table from scratch is cheaper.
-    fn revise(params: &Params<DoublePir>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+    fn update_image(params: &Params<DoublePir>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let update = |entries: &[ByteChange]| update_rows(None, entries, HINT, out);
-        revise(&params.cut(), Section::Resident, changes, out, update)
+        update_image(&params.cut(), Section::Resident, changes, out, update)
     }
 
     fn records(params: &Params<DoublePir>, held: PartSection) -> Box<dyn RecordSource> {
@@ -118,7 +118,8 @@ impl MatrixServer<DoublePir> for Server {
     fn finish(
         params: &Params<DoublePir>,
         fresh: &FreshMasks,
-        (_, Query(query)): (&(), &Query),
+        (): &(),
+        Query(query): &Query,
         Partial { words: mut passed, .. }: Partial,
     ) -> Result<Vec<Vec<u64>>> {
         let (Some(vector), [first, words]) = (query.get(1), passed.as_mut_slice()) else {

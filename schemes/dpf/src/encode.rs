@@ -114,7 +114,7 @@ pub(crate) fn records(params: &Params, held: ImageSection) -> Box<dyn RecordSour
 
 impl<const PROVEN: bool> UpdateImage for Dpf<PROVEN> {
     /// Reads and writes eight bytes for each changed byte.
-    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+    fn update_image(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         changes.iter().try_for_each(|change| inside(params, change))?;
         out.reserve(Section::Resident, params.table_bytes())?;
         let mut slices = Vec::new();

@@ -305,7 +305,7 @@ impl<const PROVEN: bool> PartScheme for Dpf<PROVEN> {
         Ok(())
     }
 
-    fn join(_: (&Params, &()), _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
+    fn join(_: &Params, (): &(), (): &(), _: Query, partials: &[Vec<u8>]) -> Result<Answer> {
         add_partials(partials).map(Answer)
     }
 }

@@ -52,7 +52,7 @@ impl<'a> Layers<'a> {
     }
 
     /// Writes changed bytes, and again what follows from them.
-    pub(crate) fn revise(&self, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+    pub(crate) fn update_image(&self, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let params = self.params;
         let placed = |change: &RecordChange| {
             let (column, row) = params.place(change.record);

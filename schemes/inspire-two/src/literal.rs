@@ -232,7 +232,7 @@ impl MatrixLiteral for ParamsLiteral {
         [self.records, self.record_bytes]
     }
 
-    /// Both vectors, and the bodies of one key, coefficient by coefficient.
+    /// Fields of a query: both vectors, and the bodies of one key, coefficient by coefficient.
     fn query(&self) -> Format {
         let [first, second] = self.bits();
         Format::of(Field::residues(self.columns(), first.query))

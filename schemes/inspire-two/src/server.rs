@@ -141,8 +141,8 @@ impl MatrixServer<InspireTwo> for Server {
         Layers::new(params)?.encode(rows, out)
     }
 
-    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-        Layers::new(params)?.revise(changes, out)
+    fn update_image(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        Layers::new(params)?.update_image(changes, out)
     }
 
     fn records(params: &Params, held: PartSection) -> Box<dyn RecordSource> {
@@ -241,7 +241,8 @@ impl MatrixServer<InspireTwo> for Server {
     fn finish(
         _: &Params,
         fresh: &Option<BodySelector>,
-        (_, Query(query)): (&(), &Query),
+        (): &(),
+        Query(query): &Query,
         Partial { words, ciphers: mut answer }: Partial,
     ) -> Result<Vec<Vec<u64>>> {
         let ([_, vector, key], [bodies]) = (query.as_slice(), words.as_slice()) else {

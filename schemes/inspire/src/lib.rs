@@ -13,7 +13,7 @@
 //!
 //! // A query tells the server nothing; its answer is read with the secret that stays here.
 //! let mut client = server.client("client");
-//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let (query, secret) = server.query(&mut client, 3, &mut seeded("query"));
 //! let answer = server.answer(&client, &query);
 //! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
 //! # Ok::<(), sotto_core::Error>(())

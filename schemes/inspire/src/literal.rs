@@ -242,7 +242,8 @@ impl MatrixLiteral for ParamsLiteral {
         if margin > 0.0 { failure_apart_log2(margin, variances, numbers) } else { 0.0 }
     }
 
-    /// Both passes read their tables once, each coefficient is packed, and each group evaluated.
+    /// Work of an answer: both passes read their tables once, each coefficient is packed, and each
+    /// group evaluated.
     fn work(&self) -> Costs {
         let products = self.groups() * self.places.saturating_sub(1);
         Costs {

@@ -73,7 +73,7 @@ impl MatrixServer<Inspire> for Server {
 
     /// A changed number is in all t polynomials of its group, so these change, and the weights of all t
     /// groups. Queries do not depend on the table, so nothing changes for clients.
-    fn revise(params: &Params<Inspire>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+    fn update_image(params: &Params<Inspire>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let (layout, t) = (params.layout(), params.places as usize);
         let column = |change: &RecordChange| change.record as usize / t;
         let mut changes: Vec<&RecordChange> = changes.iter().collect();

@@ -16,7 +16,7 @@ use sotto_hints::codec::{StateReader, put};
 use sotto_hints::one_server::prf::{Blocks, lane};
 use sotto_hints::one_server::row_order::{below, equal};
 use sotto_hints::one_server::{
-    Hint, HintFamily, Hints, LIVE, OWED, ParamsFamily, PartitionPlace, Prf, Stock,
+    BackupStock, Hint, HintFamily, Hints, LIVE, OWED, ParamsFamily, PartitionPlace, Prf,
 };
 use std::io::Write;
 
@@ -81,15 +81,15 @@ impl HintFamily for HalfSets {
 
 /// Number of ids that are or were hints, which a search goes through.
 pub(crate) fn used(hints: &Hints<HalfSets>) -> usize {
-    hints.first_backup() + hints.stock.next
+    hints.first_backup() + hints.backup_stock.next
 }
 
 /// Skips void pairs, and returns the id to promote next.
 pub(crate) fn next_pair(hints: &mut Hints<HalfSets>) -> Option<u32> {
-    let rest = hints.of.get(used(hints)..hints.stocked)?;
-    hints.stock.next += rest.iter().take_while(|pair| pair.set == VOID).count();
+    let rest = hints.of.get(used(hints)..hints.ids_received)?;
+    hints.backup_stock.next += rest.iter().take_while(|pair| pair.set == VOID).count();
     // There are at most 2^25 ids.
-    (used(hints) < hints.stocked).then_some(used(hints) as u32)
+    (used(hints) < hints.ids_received).then_some(used(hints) as u32)
 }
 
 /// Spends the hint `chosen`, and promotes the next pair, `id`, to a hint with the extra entry
@@ -112,8 +112,8 @@ pub(crate) fn promote(
     for (half, other) in half.iter_mut().zip(other) {
         *half = (*half & keep(1 ^ outside)) | (std::mem::take(other) & keep(outside));
     }
-    hints.stock.next += 1;
-    hints.stock.left -= 1;
+    hints.backup_stock.next += 1;
+    hints.backup_stock.left -= 1;
 }
 
 /// The backup pairs that are left.
@@ -137,7 +137,7 @@ impl BackupPairs {
     }
 }
 
-impl Stock<HalfSets> for BackupPairs {
+impl BackupStock<HalfSets> for BackupPairs {
     /// Number of pairs that were promoted or skipped.
     type StockCounts = u32;
 

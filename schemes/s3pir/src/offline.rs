@@ -46,9 +46,9 @@ impl PassFamily for HalfSets {
         parities.extend_from_slice(&mains.parities);
         parities.extend_from_slice(&pairs.halves);
         parities.resize((params.ids() + 1) * row_bytes, 0);
-        let mut stock = BackupPairs::of(params, 0);
-        stock.left = pairs.cuts.iter().filter(|cut| **cut != VOID).count() as u64;
-        Ok(Hints::new(params, prf, of, [parities, longer(pairs.others, row_bytes)?], stock))
+        let mut backup_stock = BackupPairs::of(params, 0);
+        backup_stock.left = pairs.cuts.iter().filter(|cut| **cut != VOID).count() as u64;
+        Ok(Hints::new(params, prf, of, [parities, longer(pairs.others, row_bytes)?], backup_stock))
     }
 }
 
@@ -100,8 +100,8 @@ pub fn fold(
     TablePass::new(prf, row_bytes, parities, || {
         let first = hints.start;
         let hints = HalfRun::new(prf, hints, row_bytes, false);
-        let mut places = Zeroizing::new(vec![PartitionPlace::default(); hints.asked().len()]);
-        extras(prf, first, hints.asked(), &mut places);
+        let mut places = Zeroizing::new(vec![PartitionPlace::default(); hints.open_queries().len()]);
+        extras(prf, first, hints.open_queries(), &mut places);
         let by_partition = ByPartition::new(&places, prf.partitions());
         HintSums { hints, by_partition, extras: places, pairs: HalfRun::new(prf, pairs, row_bytes, true) }
     })
@@ -110,7 +110,7 @@ pub fn fold(
 impl HintSums {
     /// The results of the finished pass.
     pub fn finish(self) -> (HintOutput, BackupOutput) {
-        let (hints, pairs) = (self.hints.asked().to_vec(), self.pairs.asked().to_vec());
+        let (hints, pairs) = (self.hints.open_queries().to_vec(), self.pairs.open_queries().to_vec());
         let [parities, _] = self.hints.run.finish();
         let [halves, others] = self.pairs.run.finish();
         let mains = HintOutput { cuts: Zeroizing::new(hints), extras: self.extras, parities };
@@ -166,7 +166,7 @@ impl HalfRun {
     }
 
     /// The cuts of the requested ids.
-    fn asked(&self) -> &[u32] {
+    fn open_queries(&self) -> &[u32] {
         &self.sets.cuts[self.sets.unasked..]
     }
 }

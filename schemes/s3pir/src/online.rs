@@ -65,7 +65,7 @@ impl Family for HalfSets {
     type Scratch = PartitionScratch;
 
     fn left(client: &Client) -> u64 {
-        client.hints.stock.left
+        client.hints.backup_stock.left
     }
 
     /// A hint that contains the row; the query is its set without the row, as set 0 or 1 by a coin.
@@ -84,7 +84,7 @@ impl Family for HalfSets {
         let found = u32::from(chosen != hints.none());
         let [hint, pair] = [chosen, promoted].map(|id| (id, hints.hint(id)));
         let real = RealSet::choose(found, hint, pair, row.partition);
-        let query = real.build(prf, coin, &mut client.room)?;
+        let query = real.build(prf, coin, &mut client.scratch)?;
         Ok((query, QueryPlan { chosen, promoted, coin }))
     }
 
@@ -117,7 +117,7 @@ impl Family for HalfSets {
         coin: u8,
     ) -> Result<QueryPlan, &'static str> {
         if coin > 1 {
-            return Err("a coin that is none");
+            return Err("a coin is neither 0 nor 1");
         }
         let promoted = next_pair(&mut client.hints).ok_or("a query beyond the budget")?;
         Ok(QueryPlan { chosen, promoted, coin })

@@ -100,7 +100,7 @@ impl sotto_core::Prepare<S3pirTwo> for Prepare {
         of.resize(one.ids() + 1, Hint::default());
         let hints = Hints::new(one, &Prf::new(one, &self.key), of, rows, pairs(&self.params, 0));
         let mut one = crate::Client::new(one.clone(), self.key, hints, ());
-        one.hints.stocked = 0;
+        one.hints.ids_received = 0;
         Ok(Client { one, is_requested: false })
     }
 }
@@ -152,7 +152,7 @@ impl HintScheme for S3pirTwo {
 impl Stateful for S3pirTwo {
     fn save(params: &Params, client: &Client, out: &mut dyn Write) -> Result<()> {
         // At most 2^25 ids.
-        put(&(params.blocks_of(client.one.hints.stocked) as u32), out)?;
+        put(&(params.blocks_of(client.one.hints.ids_received) as u32), out)?;
         client.one.save(out)
     }
 
@@ -160,13 +160,13 @@ impl Stateful for S3pirTwo {
         let from = &mut StateReader::state(from);
         let blocks = from.get::<u32>()? as usize;
         let one = crate::Client::load(params.one(), from, |next, promoted, from| {
-            let stocked = params.ids_of(blocks.min(params.blocks()));
-            let (came, used) = (stocked.saturating_sub(params.one().hints()), promoted as usize);
+            let ids_received = params.ids_of(blocks.min(params.blocks()));
+            let (came, used) = (ids_received.saturating_sub(params.one().hints()), promoted as usize);
             let fits = (used..=used + params.max_stock()).contains(&came) && next <= promoted.into();
             if blocks > params.blocks() || !fits {
                 return Err(from.malformed("the pairs do not match the hint responses"));
             }
-            Ok((stocked, pairs(params, used)))
+            Ok((ids_received, pairs(params, used)))
         })?;
         Ok(Client { one, is_requested: false })
     }
@@ -210,12 +210,12 @@ impl Stateful for S3pirTwo {
 
 /// One plus the number of the block that came last.
 fn blocks(client: &crate::Client) -> u64 {
-    blocks_of(client.params.hints(), client.hints.stock.block, client.hints.stocked) as u64
+    blocks_of(client.params.hints(), client.hints.backup_stock.block, client.hints.ids_received) as u64
 }
 
 /// The ids of a block that came, or of the next one.
 fn ids(client: &crate::Client, block: u64) -> Range<usize> {
-    let ids = |blocks| ids_of(client.params.hints(), client.hints.stock.block, blocks);
+    let ids = |blocks| ids_of(client.params.hints(), client.hints.backup_stock.block, blocks);
     // There are fewer blocks than 2^25 ids.
     ids(block as usize)..ids(block as usize + 1)
 }
@@ -224,9 +224,10 @@ fn ids(client: &crate::Client, block: u64) -> Range<usize> {
 fn due_block(client: &crate::Client) -> Option<u32> {
     let hints = &client.hints;
     // Then there is space for one more block.
-    let low = hints.stocked.saturating_sub(used(hints)) + hints.stock.block / 2 < hints.stock.capacity;
+    let low = hints.ids_received.saturating_sub(used(hints)) + hints.backup_stock.block / 2
+        < hints.backup_stock.capacity;
     // There are fewer blocks than ids.
-    (low && hints.stocked < client.params.ids()).then_some(blocks(client) as u32)
+    (low && hints.ids_received < client.params.ids()).then_some(blocks(client) as u32)
 }
 
 /// Stores the parities of the next block.
@@ -256,17 +257,17 @@ fn fill_block(client: &mut crate::Client, ids: Range<usize>, response: &[u8]) {
         let halves: Vec<&[u8]> = rows.by_ref().take(ids.len()).collect();
         for (((id, cut), half), other) in (first..).zip(found.iter()).zip(halves).zip(rows) {
             hints.begin(prf, id, pair(*cut));
-            hints.stock.left += u64::from(*cut != VOID);
+            hints.backup_stock.left += u64::from(*cut != VOID);
             hints.parity_mut(id).copy_from_slice(half);
             hints.second_mut(id).copy_from_slice(other);
         }
     }
-    hints.stocked = ids.end;
+    hints.ids_received = ids.end;
 }
 
 /// Replays [`take_block`] from the journal.
 fn replay_block(client: &mut crate::Client, block: u64, from: &mut StateReader<'_>) -> Result<()> {
-    let mut response = Zeroizing::new(vec![0; client.hints.stock.block * client.params.row_bytes()]);
+    let mut response = Zeroizing::new(vec![0; client.hints.backup_stock.block * client.params.row_bytes()]);
     from.exact(&mut response)?;
     let next = blocks(client);
     if block < next {
@@ -336,7 +337,7 @@ impl HintServer for S3pirTwo {
 
 #[cfg(feature = "server")]
 impl UpdateImage for S3pirTwo {
-    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-        params.one().revise(Section::Resident, changes, out)
+    fn update_image(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        params.one().update_image(Section::Resident, changes, out)
     }
 }

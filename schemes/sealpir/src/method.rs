@@ -131,7 +131,7 @@ impl Method for ExpandedSelectors {
     }
 
     fn query_plaintexts(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
-        let one_hot = |count: usize, wanted: u64| (0..count as u64).map(move |i| equal(i, wanted) & 1);
+        let one_hot = |count: usize, requested: u64| (0..count as u64).map(move |i| equal(i, requested) & 1);
         let of_bucket = |place: &BucketPlace| {
             let blocks = self.each() - self.rows;
             one_hot(self.rows, place.row).chain(one_hot(blocks, place.block)).collect::<Vec<_>>()

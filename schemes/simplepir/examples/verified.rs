@@ -72,18 +72,18 @@ impl Participant {
         let (index, rng) = (round * 7919 % self.report.records, &mut seeded(&round.to_string()));
         let session = self.server.admit(&[])?;
         let (asking, asked) = timed(|| self.client.query(RecordIndex(index), rng));
-        let (queries, ticket) = asked?;
+        let (queries, pending) = asked?;
         let (answering, answer) =
             timed(|| self.server.answer_many(&[(&session, queries[0].as_slice())]).remove(0));
         let answer = answer?;
-        let (reading, record) = timed(|| self.client.recover(ticket, std::slice::from_ref(&answer)));
+        let (reading, record) = timed(|| self.client.recover(pending, std::slice::from_ref(&answer)));
         let width = self.report.record_bytes as usize;
         assert!(record?.bytes() == &self.records[index as usize * width..][..width], "a wrong record");
 
-        let (_, ticket) = self.client.query(RecordIndex(index), &mut seeded(&round.to_string()))?;
+        let (_, pending) = self.client.query(RecordIndex(index), &mut seeded(&round.to_string()))?;
         let mut wrong = answer;
         wrong[0] ^= 1;
-        let (refusing, refused) = timed(|| self.client.recover(ticket, &[wrong]));
+        let (refusing, refused) = timed(|| self.client.recover(pending, &[wrong]));
         if self.entry.id == VERIFIED.id {
             assert!(matches!(refused, Err(Error::Unreadable)), "a wrong answer was taken");
         }

@@ -52,7 +52,7 @@ impl MatrixClient<SimplePir> for Client {
     /// The paper's Recover: subtract the mask and round to the nearest byte.
     fn recover(&self, params: &Params<SimplePir>, mask: Mask, answer: Vec<Vec<u64>>) -> Result<Vec<u8>> {
         let words = answer.first().filter(|words| words.len() == mask.len());
-        let words = words.ok_or(Misuse::ForeignValue("ticket"))?;
+        let words = words.ok_or(Misuse::ForeignValue("pending query"))?;
         Ok(read(words, &mask, params.answer_bits.into()).collect())
     }
 }

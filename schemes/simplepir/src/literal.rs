@@ -246,7 +246,7 @@ fn frodo(shape: &TableShape) -> Result<ParamsLiteral> {
 /// returns one.
 ///
 /// # Errors
-/// Those of [`matrix_shape::cheapest`].
+/// The errors of [`matrix_shape::cheapest`].
 pub(crate) fn cheapest<L>(shape: &TableShape, price: impl Fn(MatrixShape) -> Option<(f64, L)>) -> Result<L> {
     let too_large =
         "it needs more than about 2^19 records of at most 2^20 bytes, and their noise leaves no margin";

@@ -56,7 +56,7 @@ impl MatrixServer<SimplePir> for Server {
     /// The changed bytes, the hint rows that they touch, and the delta. Memory is about 40 bytes for
     /// each piece of a change in a panel, and that of the delta. For a panel with many changes, hint
     /// rows are computed from scratch, so that no update takes much longer than encoding the table.
-    fn revise(params: &Params<SimplePir>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+    fn update_image(params: &Params<SimplePir>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let layout = params.layout();
         let shares = match params.dense() {
             None => {

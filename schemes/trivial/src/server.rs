@@ -44,7 +44,7 @@ impl sotto_core::Server<TrivialPir> for Server {
 }
 
 impl UpdateImage for TrivialPir {
-    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-        table(params).revise(changes, out, |record| record)
+    fn update_image(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        table(params).update_image(changes, out, |record| record)
     }
 }

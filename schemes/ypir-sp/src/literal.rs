@@ -121,7 +121,7 @@ impl MatrixLiteral for ParamsLiteral {
         bound::number_failure_log2(numbers, self.records, PlainModulus::BYTES, self.bits())
     }
 
-    /// Both passes read their tables once, and each coefficient is packed.
+    /// Work of an answer: both passes read their tables once, and each coefficient is packed.
     fn work(&self) -> Costs {
         Costs {
             server_ops: self.image_bytes() * work::READ_BYTE + self.groups() * N as u64 * PACKED_OPS,

@@ -43,7 +43,7 @@ impl MatrixServer<YpirSp> for Server {
 
     /// The changed bytes, and the weights of every group that they touch. Queries do not depend on the
     /// table, so nothing changes for clients.
-    fn revise(params: &Params<YpirSp>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+    fn update_image(params: &Params<YpirSp>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let (layout, packed) = (params.layout(), packed(params)?);
         // A panel belongs to one group.
         let group =

@@ -142,7 +142,7 @@ impl MatrixLiteral for ParamsLiteral {
         [self.records, self.record_bytes]
     }
 
-    /// Both vectors, and the keys of the second.
+    /// Fields of a query: both vectors, and the keys of the second.
     fn query(&self) -> Format {
         let ([first, _], bits) = (self.query_bits, self.bits());
         Format::of(Field::words(self.cut().columns(), first.into()))
@@ -156,7 +156,7 @@ impl MatrixLiteral for ParamsLiteral {
         self.ciphers(0..self.groups()).and_packed(self.record_bytes, 1, self.bits())
     }
 
-    /// Over both passes.
+    /// Failure probability over both passes.
     fn failure_log2(&self) -> f64 {
         let read = failure_log2(self.record_bytes, &self.words());
         let packed =
@@ -166,8 +166,8 @@ impl MatrixLiteral for ParamsLiteral {
         sotto_silent::log2_sum([read, packed, fresh])
     }
 
-    /// Both matrices and the weights are read once, coefficients are packed, and the fresh masks are
-    /// made.
+    /// Work of an answer: both matrices and the weights are read once, coefficients are packed, and
+    /// the fresh masks are made.
     fn work(&self) -> Costs {
         let transforms = self.record_bytes * (self.blocks.div_ceil(N as u64) + 1);
         let packed = self.groups() * N as u64 * PACKED_OPS;

@@ -14,7 +14,7 @@ use sotto_silent::packed_groups::{MaskLayout, PackedGroups, rounded, write_packe
 use sotto_silent::packed_matrix::{BATCH, GroupRange, PackedMatrix, PackedQuery};
 use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::samples::SampleMasks;
-use sotto_silent::two_pass::{FRESH_BITS, FirstPass, revise, write};
+use sotto_silent::two_pass::{FRESH_BITS, FirstPass, update_image, write};
 use sotto_silent::{MatrixServer, Params};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -69,9 +69,9 @@ impl MatrixServer<Ypir> for Server {
     /// The changed bytes, the columns of the second matrix that follow from them, and the weights of
     /// every group that those touch. Queries do not depend on the table, so nothing changes for
     /// clients.
-    fn revise(params: &Params<Ypir>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+    fn update_image(params: &Params<Ypir>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let mut touched = BTreeSet::new();
-        revise(&params.cut(), Section::Resident, changes, out, |entries| {
+        update_image(&params.cut(), Section::Resident, changes, out, |entries| {
             touched.extend(entries.iter().map(|entry| entry.row as usize / GROUP_BYTES));
             Ok(())
         })?;
@@ -131,7 +131,8 @@ impl MatrixServer<Ypir> for Server {
     fn finish(
         params: &Params<Ypir>,
         fresh: &FreshSamples,
-        (_, Query(query)): (&(), &Query),
+        (): &(),
+        Query(query): &Query,
         Partial { words, ciphers: mut answer }: Partial,
     ) -> Result<Vec<Vec<u64>>> {
         let ([_, vector, ..], [words]) = (query.as_slice(), words.as_slice()) else {

@@ -33,7 +33,7 @@ pub enum VectorError {
         /// Id of the scheme.
         id: String,
     },
-    /// This build makes another request than the recorded one.
+    /// A request of this build differs from the recorded one.
     #[error("request {step} differs from the recorded one: {what}")]
     OtherRequest {
         /// Number of the request, counted from 0.
@@ -41,13 +41,13 @@ pub enum VectorError {
         /// What differs.
         what: &'static str,
     },
-    /// This build ends before the recorded lookup does.
+    /// A recorded request that this build does not make.
     #[error("request {step} of the recorded lookup is missing")]
     RequestMissing {
         /// Number of the missing request, counted from 0.
         step: usize,
     },
-    /// This build refuses a recorded message.
+    /// A recorded response that this build refuses.
     #[error("after {step} requests the client fails: {error}")]
     Client {
         /// Number of requests made before.
@@ -55,7 +55,7 @@ pub enum VectorError {
         /// Error of the client.
         error: Box<ClientError>,
     },
-    /// This build recovers another row.
+    /// A recovered row that differs from the recorded one.
     #[error("row {row} differs from the recorded one")]
     OtherRow {
         /// Index of the row.

@@ -88,7 +88,7 @@ impl<F: Family> PartScheme for Bfv<F> {
         AdmittedKeys::new(params, &keys)
     }
 
-    fn answer_part(part: &Server<F>, asks: Vec<(&AdmittedKeys<F>, Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server<F>, queries: Vec<(&AdmittedKeys<F>, Query)>) -> Vec<Result<Vec<u8>>> {
         let ring = &part.table.params().ring;
         let written = |ciphers: Vec<Ciphertext>| {
             let mut out = Vec::new();
@@ -97,7 +97,7 @@ impl<F: Family> PartScheme for Bfv<F> {
             }
             out
         };
-        shares(&part.table, &asks).into_iter().map(|share| share.map(written)).collect()
+        shares(&part.table, &queries).into_iter().map(|share| share.map(written)).collect()
     }
 
     fn prepare_join(_: &Params<F>) -> Result<()> {
@@ -105,8 +105,10 @@ impl<F: Family> PartScheme for Bfv<F> {
     }
 
     fn join(
-        (params, ()): (&Params<F>, &()),
-        (session, _): (&AdmittedKeys<F>, Query),
+        params: &Params<F>,
+        (): &(),
+        session: &AdmittedKeys<F>,
+        _: Query,
         partials: &[Vec<u8>],
     ) -> Result<Answer> {
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// [`Misuse::IndexPastEnd`] for a change outside the records; storage errors.
-pub fn revise<F: Family>(params: &Params<F>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+pub fn update_image<F: Family>(params: &Params<F>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
     let (records, len) = (params.literal.records, params.layout.record_bytes() as u64);
     let mut groups: BTreeMap<Group, Vec<(usize, usize, &RecordChange)>> = BTreeMap::new();
     for change in changes {

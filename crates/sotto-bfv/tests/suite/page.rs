@@ -13,7 +13,7 @@ use sotto_testkit::naive_ring::{
 use std::sync::Arc;
 
 /// Queries records of a table of this shape, and a record of each bucket.
-fn asks(entry: &'static SchemeEntry, shape: &TableShape) -> Value {
+fn check_lookups(entry: &'static SchemeEntry, shape: &TableShape) -> Value {
     let mut params: Value = serde_json::from_slice(&(entry.select)(shape).unwrap()).unwrap();
     params["mask"] = json!("07".repeat(32));
     asks_of(entry, params)
@@ -56,8 +56,8 @@ fn vectors(entry: &'static SchemeEntry, file: &str) {
 /// Selected parameters, without buckets and with them, for records of several parts; and those of
 /// the known answers.
 fn slots(entry: &'static SchemeEntry, file: &str) {
-    asks(entry, &TableShape::new(9000, 6, 1000));
-    let params = asks(entry, &TableShape { buckets: 3, ..TableShape::new(3 * 300, 30, 1000) });
+    check_lookups(entry, &TableShape::new(9000, 6, 1000));
+    let params = check_lookups(entry, &TableShape { buckets: 3, ..TableShape::new(3 * 300, 30, 1000) });
     assert!(params["split"].as_u64() > Some(1), "{params}");
     vectors(entry, file);
 }
@@ -82,7 +82,7 @@ fn pirana() {
 fn sealpir() {
     for set in ["seal", "seal-12", "mul"] {
         let shape = TableShape { set: Some(set.into()), buckets: 3, ..TableShape::new(3 * 9, 5000, 1000) };
-        asks(&sealpir::ENTRY, &shape);
+        check_lookups(&sealpir::ENTRY, &shape);
     }
     vectors(&sealpir::ENTRY, include_str!("../../../../schemes/sealpir/vectors/sealpir-1.json"));
 }
@@ -194,7 +194,7 @@ impl Client {
     }
 
     /// Section "Answer": the record of each bucket.
-    pub(crate) fn read(&self, wanted: &[u64], answer: &[u8]) -> Vec<Vec<u8>> {
+    pub(crate) fn read(&self, requested: &[u64], answer: &[u8]) -> Vec<Vec<u8>> {
         let (places, n, bits) = (&self.places, self.secret.len(), self.places.bits);
         let sent = [0, 1].map(|i| self.params["answer_bits"][i].as_u64().unwrap() as u32);
         let each = answer.chunks_exact(n * (sent[0] + sent[1]) as usize / 8);
@@ -230,7 +230,7 @@ impl Client {
             bytes.truncate(places.record_bytes());
             bytes
         };
-        wanted.iter().enumerate().map(record).collect()
+        requested.iter().enumerate().map(record).collect()
     }
 }
 
@@ -362,7 +362,7 @@ impl Places {
     /// The numbers of the plaintexts of a query for these places.
     pub(crate) fn asked(&self, places: &[u64]) -> Vec<Vec<u64>> {
         if !self.slots {
-            let one_hot = |count: u64, wanted: u64| (0..count).map(move |x| u64::from(x == wanted));
+            let one_hot = |count: u64, requested: u64| (0..count).map(move |x| u64::from(x == requested));
             let mut all: Vec<u64> = Vec::new();
             for (row, block, _) in places.iter().map(|i| self.place(*i)) {
                 all.extend(one_hot(self.rows, row));

@@ -58,9 +58,9 @@ fn batches(entry: &'static SchemeEntry, buckets: u64) {
         let all: [Vec<u64>; 2] = [wants(0), wants(1)];
         for places in &all[..if each > 1 { 2 } else { 1 }] {
             let batch = client.batch().unwrap();
-            let (queries, ticket) = batch.query_buckets(places, rng).unwrap();
+            let (queries, pending) = batch.query_buckets(places, rng).unwrap();
             let answers = table.answer(&session, &queries).unwrap();
-            let records = batch.recover_buckets(ticket, &answers).unwrap();
+            let records = batch.recover_buckets(pending, &answers).unwrap();
             assert_eq!(records.len() as u64, buckets);
             for (bucket, (record, place)) in (0..).zip(records.iter().zip(places)) {
                 let right = table.record(bucket * each + place);

@@ -156,10 +156,10 @@ fn keys_of_another_client_read_nothing() {
         let rng = &mut seeded("another client");
         let (mut client, other) = (table.client(rng), table.client(rng));
         let session = table.session(other.as_ref());
-        let (queries, ticket) = client.query(RecordIndex(1), rng).unwrap();
+        let (queries, pending) = client.query(RecordIndex(1), rng).unwrap();
         let answers = table.answer(&session, &queries).unwrap();
         // Where the table has a single row and column, no key is used.
-        let read = client.recover(ticket, &answers).unwrap();
+        let read = client.recover(pending, &answers).unwrap();
         assert_eq!(read.bytes().len() as u64, table.report.record_bytes);
         let keyed = table.entry.id.0 != "fastpir/1";
         assert!(!keyed || read.bytes() != table.record(1), "{}", table.entry.id);
@@ -178,14 +178,14 @@ fn others_are_unharmed() {
         let (mut second, second_ticket) = two.query(RecordIndex(last), rng).unwrap();
         let (first, second) = (first.remove(0), second.remove(0));
         let spoilt = vec![0xff; first.len()];
-        let asks: [(_, &[u8]); 5] = [
+        let queries: [(_, &[u8]); 5] = [
             (&sessions[0], &first),
             (&sessions[0], &spoilt),
             (&sessions[0], &second),
             (&sessions[1], &first[1..]),
             (&sessions[1], &second),
         ];
-        let mut answers = table.server.answer_many(&asks);
+        let mut answers = table.server.answer_many(&queries);
         assert!(answers[1].is_err() && answers[2].is_ok() && answers[3].is_err());
         let second = two.recover(second_ticket, &[answers.remove(4).unwrap()]).unwrap();
         let first = one.recover(first_ticket, &[answers.remove(0).unwrap()]).unwrap();

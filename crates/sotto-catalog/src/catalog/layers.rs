@@ -81,8 +81,8 @@ impl Catalog {
     /// [`CatalogError::WrongScheme`], [`CatalogError::Params`], [`CatalogError::Disagree`].
     pub fn terms(&self, entry: &SchemeEntry) -> Result<TableTerms> {
         if entry.id.0 != self.scheme {
-            let (wanted, offered) = (self.scheme.clone(), entry.id.to_string());
-            return Err(CatalogError::WrongScheme { wanted, offered });
+            let (expected, offered) = (self.scheme.clone(), entry.id.to_string());
+            return Err(CatalogError::WrongScheme { expected, offered });
         }
         if entry.servers as u64 != u64::from(self.servers) {
             return Err(CatalogError::Disagree { what: "the number of servers" });

@@ -48,8 +48,10 @@ fn rows_by_number_by_range_and_by_key() {
     let Some(BatchAccess::Rows { kind, .. }) = of(layers).unwrap() else { panic!("rows") };
     assert_eq!(kind, range);
     let name = "many".parse().unwrap();
-    assert_eq!(kind.row_of("0.0.3.9", &name, 1000).unwrap(), 1);
-    assert!(kind.row_of("0.0.1.9", &name, 1000).is_err() && kind.row_of("255.0.0.0", &name, 1000).is_err());
+    assert_eq!(kind.parse_row("0.0.3.9", &name, 1000).unwrap(), 1);
+    assert!(
+        kind.parse_row("0.0.1.9", &name, 1000).is_err() && kind.parse_row("255.0.0.0", &name, 1000).is_err()
+    );
 
     let keys = of(BatchAccess::layers(&TableKind::Keyword, &[keyword(1000)], &params)).unwrap().unwrap();
     assert!(matches!(&keys, BatchAccess::Keys(_)));

@@ -44,13 +44,13 @@ fn post(http: &mut HttpTransport, path: &str, body: Vec<u8>) -> Vec<u8> {
 
 /// The client whose keys all users have, stored in the folder.
 fn client(folder: &Path, running: &RunningServer) -> Client {
-    let told = post(&mut line(running, "nobody"), "/config", config_request(USE_CASE));
+    let response = post(&mut line(running, "nobody"), "/config", config_request(USE_CASE));
     let (file, rng) = (folder.join("client"), &mut sotto_prg::system_rng().unwrap());
     let kept = fs::read(&file).ok().map(|seed| KeySeed::new(Zeroizing::new(seed.try_into().unwrap()), 1));
     let keys = kept.unwrap_or_else(|| KeySeed::draw(1, rng));
     fs::write(file, keys.bytes()).unwrap();
     let (mut policy, mut history) = (ConfigPolicy::default(), ShardHistory::default());
-    Client::of_config(USE_CASE, told.into(), &mut policy, &mut history, &keys).unwrap()
+    Client::of_config(USE_CASE, response.into(), &mut policy, &mut history, &keys).unwrap()
 }
 
 fn user(i: usize) -> String {
@@ -85,7 +85,7 @@ pub(super) fn start(folder: &Path) {
     println!("started after {:.0} ms; {}", began.elapsed().as_secs_f64() * 1e3, memory());
     let client = client(folder, &running);
     for i in [0, users - 1, users / 2] {
-        let (body, pending) = client.ask(&[b"key 1"], &mut sotto_prg::system_rng().unwrap()).unwrap();
+        let (body, pending) = client.query(&[b"key 1"], &mut sotto_prg::system_rng().unwrap()).unwrap();
         let asked = Instant::now();
         let answer = post(&mut line(&running, &user(i)), "/queries", body);
         let took = asked.elapsed().as_secs_f64() * 1e3;

@@ -111,13 +111,13 @@ pub(super) fn start(folder: &Path) {
         let id = SessionId(ids[i * 16..][..16].try_into().unwrap());
         let row = i as u64 % ROWS;
         let index = packing.records_of(row)[0];
-        let (queries, ticket) = client.query(index, &mut seeded("query")).unwrap();
+        let (queries, pending) = client.query(index, &mut seeded("query")).unwrap();
         let asked = Instant::now();
         let frame = query::encode(&pin, &id, &queries).unwrap();
         let body = call(&mut line(&running), &Request::post(routes::query(NAME), frame, 1 << 24));
         let took = asked.elapsed().as_secs_f64() * 1e3;
         let answers = answer::decode(&body, &pin, 1, body.len() - answer::HEAD_BYTES).unwrap();
-        let record = client.recover(ticket, &[answers[0].to_vec()]).unwrap();
+        let record = client.recover(pending, &[answers[0].to_vec()]).unwrap();
         assert_eq!(packing.extract(row, &[record]).unwrap(), row.to_le_bytes().repeat(8));
         println!(
             "answer to client {i} after {took:.1} ms, {:.0} ms after the start began; {}",

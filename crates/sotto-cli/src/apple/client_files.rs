@@ -118,7 +118,7 @@ impl ClientFiles {
         };
         let Some(file) = &self.revealed else {
             let client = learn(&mut ShardHistory::default())?;
-            return match client.parts_told() {
+            return match client.parts_revealed() {
                 1 => Ok(client),
                 _ => Err(Failure::usage("no folder for the record of shards revealed to servers")
                     .fix("give --state DIR")),

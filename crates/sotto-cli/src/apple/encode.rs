@@ -164,7 +164,7 @@ impl AppleJob<'_> {
             shards: self.args.shards as usize,
             bucket_bytes: self.args.bucket_bytes.unwrap_or(BUCKET_BYTES),
             buckets: self.args.buckets,
-            room: self.source.headroom,
+            headroom: self.source.headroom,
         })
     }
 
@@ -281,7 +281,7 @@ impl Update {
         }
         let (tally, is_reencoded) = (update.tally(), update.is_anew());
         if is_reencoded {
-            screen.say(REENCODED)?;
+            screen.print_text(REENCODED)?;
         }
         self.announce(tally, &remarks, screen)?;
         if self.dry_run {

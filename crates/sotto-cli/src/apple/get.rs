@@ -176,7 +176,7 @@ impl AppleCall<'_> {
             return Err(Failure::usage(format!("use case {use_case} is for lookups by {has}"))
                 .fix(format!("give {give}")));
         }
-        let exact = client.says_lengths();
+        let exact = client.has_lengths();
         let names = self.requested.rows.iter().map(|row| (format!("row {row}"), false));
         let names = names.chain(self.requested.keys.iter().map(|key| (key.text.clone(), true)));
         let answers: Vec<PrintedResult> =
@@ -189,7 +189,7 @@ impl AppleCall<'_> {
             0 => "nothing (keys of an earlier call)".to_owned(),
             keys => format!("{} of keys up", units::bytes(keys)),
         };
-        let revealed = match client.parts_told() {
+        let revealed = match client.parts_revealed() {
             1 => "nothing about the row".to_owned(),
             parts if parts == client.shards() as u64 => format!("in which of {parts} shards each key is"),
             parts => format!("at most in which of {parts} parts of all keys each key is"),
@@ -218,7 +218,7 @@ impl AppleCall<'_> {
         let json = json!({
             "use_case": use_case,
             "shards": client.shards(),
-            "parts_told": client.parts_told(),
+            "parts_told": client.parts_revealed(),
             "answers": PrintedResult::reports(&answers),
             "up_bytes": traffic.up,
             "down_bytes": traffic.down,
@@ -312,9 +312,9 @@ impl AppleCall<'_> {
         if client.rows().is_some() {
             let keys = self.requested.keys.iter().map(|_| 0);
             return client
-                .ask_rows(&self.requested.rows.iter().copied().chain(keys).collect::<Vec<_>>(), rng);
+                .query_rows(&self.requested.rows.iter().copied().chain(keys).collect::<Vec<_>>(), rng);
         }
-        client.ask(&self.requested_keys(), rng)
+        client.query(&self.requested_keys(), rng)
     }
 }
 

@@ -13,8 +13,8 @@ use sotto_wire::{FrameError, Problem};
 
 #[test]
 fn every_error_of_a_client_has_the_exit_code_of_the_table() {
-    for (error, wanted) in every::every().iter().zip(every::TABLE.lines()) {
+    for (error, expected) in every::every().iter().zip(every::TABLE.lines()) {
         let exit = format!("{:?}", client(error)).to_lowercase();
-        assert_eq!(Some(exit.as_str()), wanted.split(" | ").nth(3), "{error}");
+        assert_eq!(Some(exit.as_str()), expected.split(" | ").nth(3), "{error}");
     }
 }

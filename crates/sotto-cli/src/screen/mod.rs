@@ -29,7 +29,7 @@ impl Report {
         Report { forms: Some((text.into(), serde_json::to_string(json))), failure: None }
     }
 
-    /// The same answer of a verb that fails after it is printed, if there is a failure.
+    /// Adds the failure that the verb ends with after its answer is printed, if there is one.
     pub(crate) fn but(self, failure: Option<Failure>) -> Self {
         Report { failure, ..self }
     }
@@ -51,7 +51,7 @@ impl Screen {
     }
 
     /// Prints text for a person; nothing with `--json`.
-    pub(crate) fn say(self, text: impl AsRef<str>) -> Result<()> {
+    pub(crate) fn print_text(self, text: impl AsRef<str>) -> Result<()> {
         if self.json { Ok(()) } else { line(text.as_ref()) }
     }
 

@@ -194,10 +194,10 @@ impl Serve {
         let _log_guard = logging::start(&self.log, screen.is_json())?;
         let (config, guests) = self.settings()?;
         let stacks = config.stacks.iter().map(|path| stacked(path)).collect::<Result<Vec<_>>>()?;
-        room_for_connections();
+        raise_file_limit();
         let kernels = crate::calibration::use_kernel_shapes();
         // Failed output is no reason not to serve.
-        let watch = move |at: &OpeningProgress| drop(screen.say(at.to_string()));
+        let watch = move |at: &OpeningProgress| drop(screen.print_text(at.to_string()));
         let running = guests.start(&config, watch)?;
         screen.print(startup_report(&config, &running, &stacks, &kernels))?;
         let shutdown = running
@@ -287,14 +287,14 @@ fn stacked(path: &Path) -> Result<(Stack, PublicKey)> {
 /// Raises the limit of open files as far as the system allows: each connection is one. An error is
 /// ignored; a connection beyond the limit replaces an idle one.
 #[cfg(unix)]
-fn room_for_connections() {
+fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let most = getrlimit(Resource::Nofile).maximum;
     let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
 }
 
 #[cfg(not(unix))]
-fn room_for_connections() {}
+fn raise_file_limit() {}
 
 /// What is served, and where. The list of tables is dropped here: a table that it held would
 /// stay in memory, with its image, long after newer epochs replaced it.
@@ -323,7 +323,7 @@ fn startup_report(
     lines.extend(running.own.as_ref().map(certificate));
     for table in own.iter().chain(shards.iter().filter(|table| table.live().is_none())) {
         lines.push(table.line());
-        lines.extend(table.lies());
+        lines.extend(table.residence());
     }
     for (stack, key) in stacks {
         let (name, tables) = (&stack.stack, stack.shards.len());
@@ -391,7 +391,7 @@ impl StartupTable {
     }
 
     /// Where the table is in memory and on which pages, once that is decided.
-    fn lies(&self) -> Option<String> {
+    fn residence(&self) -> Option<String> {
         let (live, residence) = self.live().and_then(|live| Some((live, live.residence()?)))?;
         Some(format!("table {}: {} {residence}", live.catalog().table, units::bytes(residence.bytes)))
     }

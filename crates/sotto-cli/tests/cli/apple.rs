@@ -34,9 +34,9 @@ fn a_keyword_table_of_every_format_is_the_same_file() {
     let out = folder.text("t2");
     let said =
         sotto(&[&["encode", &csv, "--out", &out, "--shards", "2", "--headroom", "50"], &usual[..]].concat());
-    said.says("2, each 2 tables of");
-    said.says("167.9 bits of security");
-    said.says("next: sotto serve --apple");
+    said.prints("2, each 2 tables of");
+    said.prints("167.9 bits of security");
+    said.prints("next: sotto serve --apple");
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn what_encode_refuses() {
     let usual = ["--key", "phone", "--value", "name"];
     sotto(&[&["encode", &csv, "--out", &ours, "--json"], &usual[..]].concat()).json();
     sotto(&[&["encode", &csv, "--out", &ours, "--apple"], &usual[..]].concat()).fails(2, &["another kind"]);
-    sotto(&["inspect", &out, "--verify"]).says("verified: every section matches its digest");
-    let told = sotto(&["inspect", &out, "--epoch", "1", "--json"]).json();
-    assert_eq!((&told["rows"], &told["description"]["name"]), (&json!(5), &json!("t")));
+    sotto(&["inspect", &out, "--verify"]).prints("verified: every section matches its digest");
+    let inspected = sotto(&["inspect", &out, "--epoch", "1", "--json"]).json();
+    assert_eq!((&inspected["rows"], &inspected["description"]["name"]), (&json!(5), &json!("t")));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn keys_change_in_the_next_epoch() {
     update("a,b\nc,d\n", &[]).fails(2, &["phone, name"]);
     // More than there is room for, and the epochs before are not wanted any more.
     let many = update(&people(2000), &["--keep-epochs", "1"]);
-    many.says("the whole table is encoded again");
+    many.prints("the whole table is encoded again");
     assert_eq!(images(&folder.at("t")).len(), 1);
 }
 
@@ -129,7 +129,7 @@ fn rows_by_number() {
         |text: &str| sotto(&["update", &out, &folder.write("changes.csv", text), "--encoding", "hex"]);
     assert_eq!(update("row,url\n1,ff\n").code, 0);
     update("row,url\n1,ffffff\n").fails(3, &["3 bytes"]);
-    sotto(&["inspect", &out]).says("rows of up to");
+    sotto(&["inspect", &out]).prints("rows of up to");
     run(&format!("encode {csv} --value url --key url --apple --lengths --out {}", folder.text("v")))
         .fails(2, &["--lengths"]);
 }
@@ -144,7 +144,7 @@ fn rows_are_sealed_asked_for_and_changed() {
     let encode = |more: &[&str]| {
         sotto(&[&["encode", csv.as_str(), "--out", out.as_str()], &DEFAULT[..], more].concat())
     };
-    encode(&["--symmetric"]).says("opens with one evaluation");
+    encode(&["--symmetric"]).prints("opens with one evaluation");
     let file = folder.at("callers/oprf.key");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let secret = std::fs::read_to_string(&file).unwrap();
@@ -152,7 +152,7 @@ fn rows_are_sealed_asked_for_and_changed() {
     let image = std::fs::read(folder.at("callers").join(&images(&folder.at("callers"))[0])).unwrap();
     let holds = |what: &[u8]| image.windows(what.len()).any(|bytes| bytes == what);
     assert!(!holds(b"person 7") && !holds(secret.as_bytes()));
-    sotto(&["inspect", &out]).says("opens with one evaluation");
+    sotto(&["inspect", &out]).prints("opens with one evaluation");
     // In the clear on top of it, or the reverse, is refused.
     encode(&[]).fails(2, &["symmetric", "in the clear", "--replace"]);
     let rows = folder.write("rows.csv", "url\none\ntwo\n");
@@ -181,8 +181,8 @@ fn rows_are_sealed_asked_for_and_changed() {
     );
     served.reload();
     let said = get(&["--key", "+15550000007"]);
-    said.says("somebody");
-    said.says("1 evaluation, proved");
+    said.prints("somebody");
+    said.prints("1 evaluation, proved");
     let got = get(&["--key", "+15550000008", "--key", "+15550000009", "--json"]).json();
     assert_eq!(
         (&got["answers"][0]["found"], &got["answers"][1]["value"]),
@@ -266,7 +266,7 @@ fn values_by_key_and_by_number() {
     assert_eq!(values, [json!("person 7"), json!(null), json!("person 299")]);
     assert_eq!((&answers[1]["found"], &got["shards"]), (&json!(false), &json!(3)));
     assert!(got["once"]["keys_bytes"].as_u64().unwrap() > 100_000);
-    world.get("callers", &keys[..2]).says("person 7");
+    world.get("callers", &keys[..2]).prints("person 7");
     let got = world.get("numbers", &["--row", "0,2", "--json"]).json();
     assert_eq!((&got["answers"][0]["value"], &got["answers"][1]["value"]), (&json!("one"), &json!("three")));
     world.get("numbers", &["--row", "3"]).fails(7, &["no such row", "3"]);

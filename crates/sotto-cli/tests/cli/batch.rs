@@ -45,7 +45,7 @@ fn rows_in_one_round() {
         assert_eq!(one[field], many[field], "{field}: what is asked does not show");
     }
     // More rows than a round has, a row past the end, and an invalid row.
-    get(&server, &["--row", "0..13"]).says("2 times 18 lookups in 18 tables");
+    get(&server, &["--row", "0..13"]).prints("2 times 18 lookups in 18 tables");
     get(&server, &["--row", "300"]).fails(7, &["the table has 300"]);
     get(&server, &["--row", "9..5"]).fails(2, &["5..9"]);
     let said = get(&server, &["--row", "1"]).stdout;

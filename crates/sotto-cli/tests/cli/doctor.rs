@@ -13,17 +13,17 @@ fn found(outcome: &Outcome, level: &str) -> Vec<String> {
     let report: Value = serde_json::from_str(outcome.stdout.lines().last().unwrap()).unwrap();
     let all = report["findings"].as_array().unwrap();
     let text = |finding: &Value| format!("{}: {}", finding["about"], finding["found"]);
-    let (mut mend, mut wanted) = (0, Vec::new());
+    let (mut mend, mut findings) = (0, Vec::new());
     for finding in all {
         mend += usize::from(finding["level"] == "mend");
         // Whatever is not as it should be says what to do.
         assert_eq!(finding["level"] == "good", finding["remedy"].is_null(), "{finding}");
         if finding["level"] == level {
-            wanted.push(text(finding));
+            findings.push(text(finding));
         }
     }
     assert_eq!(outcome.code, if mend > 0 { 9 } else { 0 }, "{}", outcome.stderr);
-    wanted
+    findings
 }
 
 fn has(found: &[String], word: &str) -> bool {

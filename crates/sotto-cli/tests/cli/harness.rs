@@ -66,7 +66,7 @@ impl Outcome {
 
     /// Checks that the command succeeded and printed this.
     #[track_caller]
-    pub(crate) fn says(&self, words: &str) {
+    pub(crate) fn prints(&self, words: &str) {
         assert_eq!(self.code, 0, "{}", self.stderr);
         assert!(self.stdout.contains(words), "no {words:?} in: {}", self.stdout);
     }

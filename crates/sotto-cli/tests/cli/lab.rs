@@ -145,7 +145,7 @@ fn a_server_that_is_soaked_gives_right_answers_and_loses_no_descriptor() {
     assert_eq!((number("wrong"), &report["rows"]), (0, &2048.into()), "{report}");
     assert!(number("lookups") > 0 && number("epochs") > 0 && number("moved") > 0, "{report}");
     let aborted = report["aborted"].as_object().unwrap();
-    assert!(aborted.len() >= 4 && aborted.contains_key("in an ask"), "{report}");
+    assert!(aborted.len() >= 4 && aborted.contains_key("in a query request"), "{report}");
     sotto(&["bench", "soak", &folder.text("none")]).fails(7, &["none"]);
     sotto(&["bench", "soak", &table, "--max-growth", "5000"]).fails(2, &["from 0 to 1000"]);
 }
@@ -171,8 +171,8 @@ fn rows_of_each_kind_of_scheme_are_looked_up_and_compared() {
     ] {
         let table = encode_words(&folder, scheme, &format!("--row-bytes 16 --scheme {scheme}"));
         let page = sotto(&["leakage", &table]);
-        page.says(word);
-        page.says("the same for all lookups");
+        page.prints(word);
+        page.prints("the same for all lookups");
         assert!(
             page.stdout.contains("two lookups") && !page.stdout.contains("distinguishable"),
             "{}",
@@ -192,10 +192,10 @@ fn keys_that_are_there_and_keys_that_are_not_look_alike() {
     let folder = Folder::new();
     let table = encode_words(&folder, "keys", "--key 1");
     let alone = sotto(&["leakage", &table]);
-    alone.says("give a key with --key");
+    alone.prints("give a key with --key");
     let out = folder.text("page.md");
     let written = sotto(&["leakage", &table, "--key", "word 7", "--key", "word 9", "--out", &out]);
-    written.says("written: ");
+    written.prints("written: ");
     let page = std::fs::read_to_string(&out).unwrap();
     assert!(
         page.contains("| the key word 7 | found |") && page.contains("| a random key | not in the table |")
@@ -210,7 +210,7 @@ fn a_stack_hides_how_many_are_wanted() {
     let report = sotto(&["leakage", &stack, "--json"]).json();
     let measured = &report["measured"];
     assert_eq!(measured["lookup"], measured["two"], "one row and two look alike");
-    sotto(&["leakage", &stack]).says("Not how many rows or keys a request is for");
+    sotto(&["leakage", &stack]).prints("Not how many rows or keys a request is for");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn this_build_says_what_was_recorded() {
     let files = ["dpf-1", "simplepir-1", "s3pir-1"].map(|name| vectors().join(format!("{name}.json")));
     let mut args = vec![PathBuf::from("self-test")];
     args.extend(files);
-    sotto(&args).says("simplepir/1, 3 requests, as recorded");
+    sotto(&args).prints("simplepir/1, 3 requests, as recorded");
     args.insert(0, "--json".into());
     assert_eq!(sotto(&args).json()["scheme"], "s3pir/1");
 }
@@ -254,7 +254,7 @@ fn what_is_wrong_is_said() {
         sotto(&[Path::new("self-test"), &file])
     };
     let text = std::fs::read_to_string(vectors().join("dpf-1.json")).unwrap();
-    run(&text).says("as recorded");
+    run(&text).prints("as recorded");
     run("{}").fails(3, &["not a vector", "spec/vectors"]);
     run(&text.replace("\"scheme\": \"dpf/1\"", "\"scheme\": \"dpf/9\"")).fails(4, &["dpf/9"]);
     let seed = text.split("\"seed\": \"").nth(1).unwrap().split('"').next().unwrap();

@@ -26,9 +26,9 @@ fn a_relay_passes_everything_on_and_reads_nothing() {
         sotto(&[&usual[..], &["--relay", &to, "--gateway-keys", keys], more].concat())
     };
     with(&ours, &[]).fails(6, &["401", "--user-token"]);
-    let told = with(&ours, &["--user-token", "c0ffee"]);
-    told.says("Ann");
-    told.says("relay learns");
+    let output = with(&ours, &["--user-token", "c0ffee"]);
+    output.prints("Ann");
+    output.prints("relay learns");
     // Configuration, then directory, key, a batch of tokens, and three requests.
     let sent = relay.posted(GATEWAY, 0);
     assert_eq!(sent.len(), 1 + 2 + 32 + 3, "everything went by the relay");

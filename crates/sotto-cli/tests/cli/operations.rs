@@ -67,7 +67,7 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
         let (from, to) = (folder.at("rows").join(&image), folder.at("before/rows").join(&image));
         std::fs::copy(from, to).unwrap();
     }
-    get(&served, &remembering).says("");
+    get(&served, &remembering).prints("");
     sotto(&["rotate-key", &dir, "--valid-for", "0"]).fails(2, &["--valid-for"]);
     sotto(&["rotate-key", &folder.text("none")]).fails(7, &["none"]);
     let rotated = sotto(&["rotate-key", &dir, "--valid-for", "2h", "--json"]).json();
@@ -75,15 +75,15 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
     assert_eq!(rotated["from"], old.as_str());
     let retired = rotated["retired"].as_str().unwrap();
     // Nothing changes before the next epoch: all that is served is the old key's.
-    get(&served, &["--no-cache", "--pin", &old]).says("");
+    get(&served, &["--no-cache", "--pin", &old]).prints("");
     assert_eq!(update(&folder, &dir, &["--json"]).json()["public_key"], new.as_str());
     served.reload();
-    let told = format!("changed keys, as the old key states: pin {new}");
-    get(&served, &remembering).says(&told);
+    let event = format!("changed keys, as the old key states: pin {new}");
+    get(&served, &remembering).prints(&event);
     // A succession that was followed is remembered.
-    assert!(!get(&served, &remembering).stdout.contains(&told));
+    assert!(!get(&served, &remembering).stdout.contains(&event));
     for known in [&old, &new] {
-        get(&served, &["--no-cache", "--pin", known]).says("");
+        get(&served, &["--no-cache", "--pin", known]).prints("");
     }
     get(&served, &["--no-cache", "--pin", &old.replace("sotto-pk:", "sotto-pk:00")[..73]]).fails(5, &["pin"]);
     // The old key signs nothing any more.
@@ -99,9 +99,9 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
     }
     get(&stale, &["--cache", &cache, "--pin", &new]).fails(5, &[&old]);
     let forget = ["forget", "--server", &stale.url, "--table", "rows", "--cache", &cache];
-    sotto(&forget).says("forgotten");
-    sotto(&forget).says("has no entry");
-    get(&stale, &["--cache", &cache, "--pin", &old]).says("");
+    sotto(&forget).prints("forgotten");
+    sotto(&forget).prints("has no entry");
+    get(&stale, &["--cache", &cache, "--pin", &old]).prints("");
     stale.end();
     let served = Served::start_at(&listen, &[&dir], Stdio::inherit());
 
@@ -112,7 +112,7 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
     for known in [&old, &new] {
         get(&served, &["--no-cache", "--pin", known]).fails(5, &["ask the publisher", "pin"]);
     }
-    get(&served, &["--no-cache", "--pin", again["to"].as_str().unwrap()]).says("");
+    get(&served, &["--no-cache", "--pin", again["to"].as_str().unwrap()]).prints("");
 }
 
 /// Copies a folder with all that is below it.
@@ -143,27 +143,27 @@ fn clients_follow_the_key_of_a_stack_and_of_its_tables() {
         sotto(&[&["get", "--server", &served.url, "--table", "many", "--row", "7"], more].concat())
     };
     let remembering = ["--cache", &cache];
-    get(&served, &remembering).says("row 7");
+    get(&served, &remembering).prints("row 7");
     let rotated = sotto(&["rotate-key", &dir, "--valid-for", "2h", "--json"]).json();
     let (new, retired) = (rotated["to"].as_str().unwrap(), rotated["retired"].as_str().unwrap());
     assert_eq!(rotated["from"], old.as_str());
-    get(&served, &["--no-cache", "--pin", &old]).says("row 7");
+    get(&served, &["--no-cache", "--pin", &old]).prints("row 7");
     let changes = folder.write("changes.csv", "7,changed\n");
     let updated = sotto(&["update", &dir, &changes, "--json"]).json();
     let (tables, changed) = (&updated["summary"]["tables"], &updated["summary"]["tables_changed"]);
     assert!(updated["public_key"] == new && tables == changed && tables.as_u64() > Some(4), "{updated}");
     served.reload();
-    let told = format!("changed keys, as the old key states: pin {new}");
+    let event = format!("changed keys, as the old key states: pin {new}");
     let followed = get(&served, &remembering);
     assert!(
-        followed.stdout.contains("changed") && followed.stdout.matches(&told).count() == 1,
+        followed.stdout.contains("changed") && followed.stdout.matches(&event).count() == 1,
         "{}",
         followed.stdout
     );
     let again = get(&served, &remembering);
-    assert!(again.stdout.contains("changed") && !again.stdout.contains(&told), "{}", again.stdout);
+    assert!(again.stdout.contains("changed") && !again.stdout.contains(&event), "{}", again.stdout);
     for known in [&old[..], new] {
-        get(&served, &["--no-cache", "--pin", known]).says("changed");
+        get(&served, &["--no-cache", "--pin", known]).prints("changed");
     }
     get(&served, &["--no-cache", "--pin", &format!("sotto-pk:{}", "00".repeat(32))]).fails(5, &["pin"]);
     // The old key signs nothing any more.
@@ -174,7 +174,7 @@ fn clients_follow_the_key_of_a_stack_and_of_its_tables() {
     let changed = updated["summary"]["tables_changed"].as_u64();
     assert!(changed < updated["summary"]["tables"].as_u64(), "{updated}");
     served.reload();
-    get(&served, &remembering).says("again");
+    get(&served, &remembering).prints("again");
 
     // Nor is a catalog of the old key accepted again, even with a pin.
     let listen = served.url.strip_prefix("http://").unwrap().to_owned();
@@ -183,8 +183,8 @@ fn clients_follow_the_key_of_a_stack_and_of_its_tables() {
     for more in [&[][..], &["--pin", &old]] {
         get(&stale, &[&remembering, more].concat()).fails(5, &["replaced from epoch 2 on", "sotto forget"]);
     }
-    sotto(&["forget", "--server", &stale.url, "--table", "many", "--cache", &cache]).says("forgotten");
-    get(&stale, &["--cache", &cache, "--pin", &old]).says("row 7");
+    sotto(&["forget", "--server", &stale.url, "--table", "many", "--cache", &cache]).prints("forgotten");
+    get(&stale, &["--cache", &cache, "--pin", &old]).prints("row 7");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn what_cannot_be_made_again_is_kept_while_a_server_runs_and_put_back() {
     let (dir, key) = table(&folder);
     let (state, backup, cache) = (folder.text("state"), folder.text("backup"), folder.text("cache"));
     let served = Served::start_to(&[&dir, "--state", &state], Stdio::inherit());
-    get(&served, &["--cache", &cache]).says("");
+    get(&served, &["--cache", &cache]).prints("");
     // A copy is taken from the folder that the operator names, whatever the server says of it.
     let elsewhere = folder.text("elsewhere");
     std::fs::create_dir_all(folder.at("elsewhere/backup")).unwrap();
@@ -212,7 +212,7 @@ fn what_cannot_be_made_again_is_kept_while_a_server_runs_and_put_back() {
         sotto(&[&["restore", &backup, "--state", &state, "--tables", &tables], more].concat())
     };
     // The file of sessions is in use, and not as it was.
-    get(&served, &["--no-cache"]).says("");
+    get(&served, &["--no-cache"]).prints("");
     restore(&["--replace"]).fails(6, &["a server has"]);
     // Clients know a server by its address.
     let listen = served.url.strip_prefix("http://").unwrap().to_owned();
@@ -220,14 +220,14 @@ fn what_cannot_be_made_again_is_kept_while_a_server_runs_and_put_back() {
 
     std::fs::remove_dir_all(&state).unwrap();
     std::fs::remove_file(folder.at("rows/signing.key")).unwrap();
-    restore(&[]).says("2 files");
+    restore(&[]).prints("2 files");
     let served = Served::start_at(&listen, &[&dir, "--state", &state], Stdio::inherit());
     let readmitted = |served: &Served| {
         let metrics = served.ask_admin("GET /metrics");
         metrics.contains("sotto_session_readmissions_total 1\n")
             && metrics.contains("sotto_sessions{table=\"rows\"} 1\n")
     };
-    get(&served, &["--cache", &cache]).says("");
+    get(&served, &["--cache", &cache]).prints("");
     assert!(readmitted(&served), "the client had to register again");
     served.end();
     assert_eq!(update(&folder, &dir, &["--json"]).json()["public_key"], key.as_str());

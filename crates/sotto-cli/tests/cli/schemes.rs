@@ -36,8 +36,8 @@ fn large_rows_come_as_a_stream() {
     let streamed = sotto(&[&args[..], &more].concat()).json();
     assert_eq!(streamed["row_bytes"], WIDTH, "{streamed}");
     assert!(streamed["bytes_per_second"].as_f64() > Some(0.0) && streamed["keys_bytes"].as_u64() > Some(0));
-    let wanted: Vec<u8> = (3 * WIDTH..4 * WIDTH).map(byte).collect();
-    assert!(std::fs::read(&file).unwrap() == wanted);
+    let expected: Vec<u8> = (3 * WIDTH..4 * WIDTH).map(byte).collect();
+    assert!(std::fs::read(&file).unwrap() == expected);
 }
 
 /// Interrupted, it takes its part along; killed, it leaves that to the next one.
@@ -85,8 +85,8 @@ fn keys_are_uploaded_by_the_first_call_alone() {
     };
     let cached = |more: &[&str]| {
         let got = get(&[&["--cache", &cache, "--key-file", &key, "--json"], more].concat()).json();
-        let wanted: String = (7 * 30..8 * 30).map(|i| format!("{:02x}", byte(i))).collect();
-        assert_eq!(got["answers"][0]["hex"], wanted.as_str());
+        let expected: String = (7 * 30..8 * 30).map(|i| format!("{:02x}", byte(i))).collect();
+        assert_eq!(got["answers"][0]["hex"], expected.as_str());
         got["once"]["keys_bytes"].as_u64().unwrap()
     };
     let whole = cached(&[]);

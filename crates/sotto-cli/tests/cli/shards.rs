@@ -24,7 +24,7 @@ struct Hostile {
 
 #[derive(Default)]
 struct Shared {
-    told: Mutex<Vec<Vec<u8>>>,
+    configs: Mutex<Vec<Vec<u8>>>,
     /// The shard of each lookup.
     asked: Mutex<Vec<u64>>,
 }
@@ -38,12 +38,12 @@ impl Hostile {
 
     /// Answers with these numbers of shards, one request after the other, and clears the recorded requests.
     fn tells(&self, counts: &[u64]) {
-        self.tells_configs(counts.iter().map(|count| config(*count, None)).collect());
+        self.set_configs(counts.iter().map(|count| config(*count, None)).collect());
     }
 
-    fn tells_configs(&self, mut told: Vec<Vec<u8>>) {
-        told.reverse();
-        *self.shared.told.lock().unwrap() = told;
+    fn set_configs(&self, mut configs: Vec<Vec<u8>>) {
+        configs.reverse();
+        *self.shared.configs.lock().unwrap() = configs;
         self.shared.asked.lock().unwrap().clear();
     }
 
@@ -62,8 +62,8 @@ impl Hostile {
 fn answer(shared: &Shared, path: &str, body: &[u8]) -> Vec<u8> {
     match path {
         "/config" => {
-            let mut told = shared.told.lock().unwrap();
-            let body = if told.len() > 1 { told.pop() } else { told.last().cloned() };
+            let mut configs = shared.configs.lock().unwrap();
+            let body = if configs.len() > 1 { configs.pop() } else { configs.last().cloned() };
             body.map(|body| response(200, "", &body)).unwrap_or_default()
         }
         "/queries" => {
@@ -151,7 +151,7 @@ fn a_server_does_not_choose_how_much_of_a_key_goes_out_in_the_clear() {
 #[test]
 fn what_is_remembered_of_a_server_is_not_lost() {
     let (folder, server) = (Folder::new(), Hostile::start());
-    server.tells_configs(vec![config(10, Some(57))]);
+    server.set_configs(vec![config(10, Some(57))]);
     server.get(&folder, &["--max-shards", "11"]).fails(5, &["double-mod:57:10", "--max-shards 12"]);
     server.get(&folder, &["--max-shards", "12"]).fails(6, &["410"]);
     let shard = hash(KEY.as_bytes()) % 57 % 10;
@@ -164,7 +164,7 @@ fn what_is_remembered_of_a_server_is_not_lost() {
         [&kept[..kept.len() / 2], "", &kept.replace("shards/1", "shards/2"), &kept.replace("57", "-7")]
     {
         std::fs::write(file, damaged).unwrap();
-        server.tells_configs(vec![config(10, Some(57))]);
+        server.set_configs(vec![config(10, Some(57))]);
         server.get(&folder, &["--max-shards", "99"]).fails(8, &["unreadable", "restore a copy"]);
         assert_eq!(server.asked(), [0; 0]);
     }

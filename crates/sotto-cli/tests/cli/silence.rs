@@ -34,23 +34,23 @@ fn get_asks_whatever_is_wanted() {
 
     let rows = [["--row", "0"], ["--row", "49"], ["--row", "50"], ["--row", "9223372036854775808"]];
     let bits = [["--bit", "7"], ["--bit", "4800"], ["--key", "12"], ["--key", "no row"]];
-    let wishes = [rows, bits].concat();
+    let lookups = [rows, bits].concat();
     for table in ["rows", "stack", "films", "download"] {
-        let get = |wish: &[&str; 2], seen: &TranscriptRecorder| {
-            run(&relay, seen, &[&["get", "--table", table][..], wish].concat())
+        let get = |lookup: &[&str; 2], seen: &TranscriptRecorder| {
+            run(&relay, seen, &[&["get", "--table", table][..], lookup].concat())
         };
-        tells_nothing(table, &wishes, get);
+        tells_nothing(table, &lookups, get);
     }
     let keys = [["--key", "word 7"], ["--key", "no word"], ["--key", ""], ["--row", "3"], ["--bit", "3"]];
     for table in ["keys", "sums"] {
-        tells_nothing(table, &keys, |wish, seen| {
-            run(&relay, seen, &[&["get", "--table", table][..], wish].concat())
+        tells_nothing(table, &keys, |lookup, seen| {
+            run(&relay, seen, &[&["get", "--table", table][..], lookup].concat())
         });
     }
     let out = folder.text("out");
-    tells_nothing("stream", &rows, |wish, seen| {
+    tells_nothing("stream", &rows, |lookup, seen| {
         let stream = ["get", "--table", "films", "--stream", "--output", &out];
-        run(&relay, seen, &[&stream[..], wish].concat())
+        run(&relay, seen, &[&stream[..], lookup].concat())
     });
 }
 

@@ -187,7 +187,7 @@ impl Scene {
     }
 
     /// The query requests to a server, without the heads of their frames, which name an epoch.
-    fn asks(&self, server: usize) -> Vec<Vec<u8>> {
+    fn query_bodies(&self, server: usize) -> Vec<Vec<u8>> {
         self.relays[server].posted("/ask", query::HEAD_BYTES)
     }
 
@@ -214,14 +214,17 @@ fn a_client_of_two_servers_is_killed_and_moves_on() {
     assert!(orders.len() > 1 && orders[0] == orders[1], "the same order again");
     // During a query, before and after its request was answered.
     for arrives in [false, true] {
-        let before = scene.asks(0).len();
+        let before = scene.query_bodies(0).len();
         scene.kill_at(0, 5, arrives);
         let next = scene.get(6).json();
         assert_eq!(value(&next), right(6));
         assert!(events(&next).contains("again"), "{next}");
-        let asks = scene.asks(0);
-        assert_eq!(asks.len(), before + 3);
-        assert!(asks[before] == asks[before + 1] && asks[before] != asks[before + 2]);
+        let query_bodies = scene.query_bodies(0);
+        assert_eq!(query_bodies.len(), before + 3);
+        assert!(
+            query_bodies[before] == query_bodies[before + 1]
+                && query_bodies[before] != query_bodies[before + 2]
+        );
     }
     // The server that answers, in the middle of an ask; and then the one that makes hints.
     let mut client = None;
@@ -261,16 +264,21 @@ fn a_client_of_two_servers_is_killed_and_moves_on() {
     assert_eq!(value(&scene.get(17).json()), right(17));
 
     assert!(repeats_are_together(scene.orders()), "an order was repeated after another one");
-    assert!(repeats_are_together(scene.asks(0)) && repeats_are_together(scene.asks(1)));
+    assert!(repeats_are_together(scene.query_bodies(0)) && repeats_are_together(scene.query_bodies(1)));
     assert!(scene.relays[0].posted("/hints", 0).is_empty(), "who answers saw an order");
-    assert!(scene.asks(1).is_empty(), "the helper saw a query");
+    assert!(scene.query_bodies(1).is_empty(), "the helper saw a query");
     // The offsets in a request are those of its hint: no two requests have the same ones.
-    let mut asks = scene.asks(0);
-    asks.dedup();
+    let mut query_bodies = scene.query_bodies(0);
+    query_bodies.dedup();
     let shown = sotto(&["inspect", &scene.dir, "--json"]).json();
     let partitions = shown["catalog"]["params"]["partitions"].as_u64().unwrap() as usize;
-    let offsets: HashSet<&[u8]> = asks.iter().map(|ask| &ask[partitions.div_ceil(8)..]).collect();
-    assert!(offsets.len() == asks.len() && asks.len() > 8, "{} of {}", offsets.len(), asks.len());
+    let offsets: HashSet<&[u8]> = query_bodies.iter().map(|body| &body[partitions.div_ceil(8)..]).collect();
+    assert!(
+        offsets.len() == query_bodies.len() && query_bodies.len() > 8,
+        "{} of {}",
+        offsets.len(),
+        query_bodies.len()
+    );
 
     // The state belongs to these two servers, in this order.
     let state = scene.folder.text("state");

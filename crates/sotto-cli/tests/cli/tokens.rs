@@ -147,14 +147,14 @@ const ANN: [&str; 2] = ["--key", "+15550000001"];
 fn no_token_is_issued_between_lookups_of_a_batch() {
     let world = World::start(1000);
     let (batch, paths) = (format!("{TOKEN_BATCH} /issue"), || world.issuer.paths());
-    world.get(&ANN).says("Ann");
+    world.get(&ANN).prints("Ann");
     assert_eq!(paths(), [DIRECTORY, KEY, &batch, "/config", "/key", "/queries"], "a batch, then requests");
     // Other processes, and all at once: the issuer hears nothing of them. A call under keys of its own takes tokens too.
     std::thread::scope(|scope| {
-        let calls: Vec<_> = (0..4).map(|_| scope.spawn(|| world.get(&ANN).says("Ann"))).collect();
+        let calls: Vec<_> = (0..4).map(|_| scope.spawn(|| world.get(&ANN).prints("Ann"))).collect();
         calls.into_iter().for_each(|call| call.join().unwrap());
     });
-    world.get(&[&ANN[..], &["--fresh-keys"]].concat()).says("Ann");
+    world.get(&[&ANN[..], &["--fresh-keys"]].concat()).prints("Ann");
     let asked = world.issuer.with(|seen| std::mem::take(&mut seen.paths));
     assert!(
         asked.len() == 4 * 2 + 3 && !asked.iter().any(|path| path == KEY || path == "/issue"),
@@ -164,17 +164,17 @@ fn no_token_is_issued_between_lookups_of_a_batch() {
     world.take(TOKEN_BATCH - 3 - 8 - 3 - 9);
     world.get(&["--row", "1"]).fails(2, &["by key"]);
     assert_eq!(paths(), ["/config", "/queries", DIRECTORY, KEY, &batch]);
-    world.get(&ANN).says("Ann");
+    world.get(&ANN).prints("Ann");
     assert_eq!(paths(), ["/config", "/queries"]);
     // A request that is broken off takes its token with it.
     world.issuer.with(|seen| seen.breaks_off = true);
     assert_ne!(world.get(&ANN).code, 0);
     world.issuer.with(|seen| seen.breaks_off = false);
-    world.get(&ANN).says("Ann");
+    world.get(&ANN).prints("Ann");
     // Without a folder a batch is one call's.
     for _ in 0..2 {
         paths();
-        world.get(&[&ANN[..], &["--no-cache"]].concat()).says("Ann");
+        world.get(&[&ANN[..], &["--no-cache"]].concat()).prints("Ann");
         assert_eq!(paths(), [DIRECTORY, KEY, &batch, "/config", "/key", "/queries"]);
     }
     world.get(&["--no-cache", "--fetch-tokens"]).fails(2, &["no cache folder", "--cache"]);
@@ -189,9 +189,9 @@ fn a_server_that_refuses_a_token_does_not_see_who_fetches_others() {
     let (batch, paths) = (format!("{TOKEN_BATCH} /issue"), || world.issuer.paths());
     world.get(&[&ANN[..], &["--stored-tokens"]].concat()).fails(6, &["no stored token", "--fetch-tokens"]);
     assert_eq!(paths(), [""; 0]);
-    world.get(&["--fetch-tokens"]).says("stored tokens: 32");
+    world.get(&["--fetch-tokens"]).prints("stored tokens: 32");
     assert_eq!(paths(), [DIRECTORY, KEY, &batch], "at a time of the user's choice");
-    world.get(&[&ANN[..], &["--stored-tokens"]].concat()).says("Ann");
+    world.get(&[&ANN[..], &["--stored-tokens"]].concat()).prints("Ann");
     world.issuer.with(|seen| seen.refuses = true);
     world.get(&ANN).fails(6, &["401: a token is required", "batch is now deleted", "try again later"]);
     world.issuer.with(|seen| seen.refuses = false);
@@ -203,7 +203,7 @@ fn a_server_that_refuses_a_token_does_not_see_who_fetches_others() {
     assert_eq!(paths(), [DIRECTORY, KEY, &batch]);
     world.take(rest - 4);
     for _ in 0..2 {
-        world.get(&ANN).says("Ann");
+        world.get(&ANN).prints("Ann");
         assert_eq!(paths(), ["/config", "/queries"]);
     }
     world.get(&ANN).fails(6, &["429", "the limit of tokens"]);

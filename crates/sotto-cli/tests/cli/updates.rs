@@ -326,7 +326,7 @@ fn keys_lie_in_sums_of_rows() {
             assert_ne!(sotto(&[&usual[..], &["--band", more]].concat()).code, 0, "{more}");
         }
         sotto(&[&usual[..], &["--band", "--lookups", "1", "--headroom", "50"]].concat()).json();
-        sotto(&["inspect", &dir]).says("in sums of rows");
+        sotto(&["inspect", &dir]).prints("in sums of rows");
         let server = Served::start(&[&dir]);
         let get = |key: &str| {
             let found =
@@ -359,8 +359,8 @@ fn lists_of_keys_are_answered_but_for_the_lines_that_are_none() {
     let words = folder.write("w.csv", "k,v\na,\"one\ttwo\nthree\"\n-x,hyphen\n");
     let (ips, w) = (folder.text("ips"), folder.text("w"));
     sotto(&["encode", &addresses, "--key", "ip", "--key-form", "ip", "--value", "v", "--out", &ips])
-        .says("ips");
-    sotto(&["encode", &words, "--key", "k", "--value", "v", "--out", &w]).says("w");
+        .prints("ips");
+    sotto(&["encode", &words, "--key", "k", "--value", "v", "--out", &w]).prints("w");
     let server = Served::start(&[&ips, &w]);
     let get = |table: &str, more: &[&str]| {
         sotto(&[&["get", "--server", &server.url, "--no-cache", "--table", table], more].concat())
@@ -371,12 +371,12 @@ fn lists_of_keys_are_answered_but_for_the_lines_that_are_none() {
     assert!(answered.stdout.contains("1.2.3.4  a\n") && answered.stdout.contains("2001:db8::1  b\n"));
     answered.fails(7, &["line 3 of --keys-file", "not an IP address"]);
     assert!(!answered.stderr.contains("banana"), "{}", answered.stderr);
-    let told = get("ips", &["--keys-file", &list, "--key", "1.2.3", "--json"]);
-    let error: Value = serde_json::from_str(&told.stderr).unwrap();
-    assert_eq!((told.code, &error["error"]["kind"]), (7, &json!("missing")));
+    let output = get("ips", &["--keys-file", &list, "--key", "1.2.3", "--json"]);
+    let error: Value = serde_json::from_str(&output.stderr).unwrap();
+    assert_eq!((output.code, &error["error"]["kind"]), (7, &json!("missing")));
     assert!(error["error"]["message"].as_str().unwrap().starts_with("2 of 4 lookups: "), "{error}");
-    assert!(told.stderr.contains("(--key number 1, line 3 of --keys-file)"), "{error}");
-    let answers: Value = serde_json::from_str(told.stdout.lines().next().unwrap()).unwrap();
+    assert!(output.stderr.contains("(--key number 1, line 3 of --keys-file)"), "{error}");
+    let answers: Value = serde_json::from_str(output.stdout.lines().next().unwrap()).unwrap();
     assert_eq!(answers["answers"][1]["value"], "a", "{answers}");
     assert!(answers["answers"][2]["error"].as_str().unwrap().contains("IP address"), "{answers}");
 

@@ -86,7 +86,7 @@ fn a_client_sees_what_everybody_sees_or_says_so() {
     let server = Served::start(&[&words]);
     scene.get(&server, "cache").fails(5, &["expected 1 recent cosignatures", "have its log cosigned"]);
     // The witness looks from afar, at what clients see.
-    scene.cosign(&server.url, "state").says("cosigned 1 entries, 1 of them new");
+    scene.cosign(&server.url, "state").prints("cosigned 1 entries, 1 of them new");
     scene.attach("log");
     server.reload();
     assert!(scene.row(&server, "cache").contains("row 7"));
@@ -97,7 +97,7 @@ fn a_client_sees_what_everybody_sees_or_says_so() {
     assert_eq!(updated["log"]["entries"], 2);
     server.reload();
     scene.get(&server, "cache").fails(5, &["got 0", "epoch 2"]);
-    scene.cosign(&server.url, "state").says("cosigned 2 entries, 1 of them new");
+    scene.cosign(&server.url, "state").prints("cosigned 2 entries, 1 of them new");
     scene.attach("log");
     server.reload();
     assert!(scene.row(&server, "cache").contains("changed"));
@@ -119,7 +119,7 @@ fn a_client_sees_what_everybody_sees_or_says_so() {
 fn publishers_who_lie_are_found_out_and_convicted() {
     let scene = Scene::new();
     let log = scene.text("log");
-    scene.cosign(&log, "state").says("cosigned");
+    scene.cosign(&log, "state").prints("cosigned");
     scene.attach("log");
     let honest = Served::start(&[&scene.text("words")]);
     assert!(scene.row(&honest, "cache").contains("row 7"));
@@ -136,7 +136,7 @@ fn publishers_who_lie_are_found_out_and_convicted() {
     scene.encode("other", "lie", &["--catalog-log", &scene.text("forked")]);
     let forked = scene.text("forked");
     scene.cosign(&forked, "state").fails(5, &["differ from those seen before", "do not cosign"]);
-    scene.cosign(&forked, "deceived").says("cosigned");
+    scene.cosign(&forked, "deceived").prints("cosigned");
     scene.attach("forked");
     let liar = Served::start(&[&scene.text("other")]);
     assert!(scene.row(&liar, "newcomer").contains("lie 7"));
@@ -149,9 +149,10 @@ fn publishers_who_lie_are_found_out_and_convicted() {
     scene.get(&swapped, "cache").fails(5, &["two different catalogs of epoch 1"]);
 
     let out = scene.text("evidence");
-    let told = sotto(&["audit", "evidence", "--cache", &scene.text("cache"), "--out", &out, "--json"]).json();
-    let all = told["evidence"].as_array().unwrap();
-    assert_eq!(all.len(), 2, "{told}");
+    let exported =
+        sotto(&["audit", "evidence", "--cache", &scene.text("cache"), "--out", &out, "--json"]).json();
+    let all = exported["evidence"].as_array().unwrap();
+    assert_eq!(all.len(), 2, "{exported}");
     for one in all {
         assert_eq!(one["publisher"], scene.publisher.as_str());
         for file in one["files"].as_array().unwrap() {
@@ -159,8 +160,8 @@ fn publishers_who_lie_are_found_out_and_convicted() {
         }
     }
     let statements: Vec<_> = all.iter().map(|one| one["statement"].as_str().unwrap()).collect();
-    assert!(statements[0].contains("two different catalogs of words, epoch 1"), "{told}");
-    assert!(statements[1].contains("two different checkpoints of its log at 1 entries"), "{told}");
+    assert!(statements[0].contains("two different catalogs of words, epoch 1"), "{exported}");
+    assert!(statements[1].contains("two different checkpoints of its log at 1 entries"), "{exported}");
     let none = sotto(&["audit", "evidence", "--cache", &scene.text("newcomer"), "--out", &out, "--json"]);
     assert_eq!(none.json()["evidence"].as_array().map(Vec::len), Some(0));
 }
@@ -182,7 +183,7 @@ fn forge(scene: &Scene, log: &str, tables: &[&str]) {
 fn two_tables_of_one_epoch_in_one_log_are_found_out() {
     let scene = Scene::new();
     let log = scene.text("log");
-    scene.cosign(&log, "state").says("cosigned 1 entries");
+    scene.cosign(&log, "state").prints("cosigned 1 entries");
     // The publisher's own tool does not write the second one into the log.
     let lines = scene.folder.write("words.csv", "lie 0\nlie 1\n");
     let (out, key) = (scene.text("mine"), &scene.key);
@@ -203,12 +204,12 @@ fn two_tables_of_one_epoch_in_one_log_are_found_out() {
     let watch = |log: &str| {
         sotto(&["log", "watch", log, "--publisher", &scene.publisher, "--state", &watched, "--once"])
     };
-    watch(&log).says("1 entries, 1 of them new");
+    watch(&log).prints("1 entries, 1 of them new");
     watch(&both).fails(5, &["another entry of the same epoch", "show this to others"]);
     let shown = sotto(&["log", "show", &both]);
     assert!(shown.stdout.contains("epoch"), "{}", shown.stdout);
     shown.fails(5, &["another entry of the same epoch", "do not trust its publisher"]);
-    sotto(&["log", "show", &log]).says("1 entries");
+    sotto(&["log", "show", &log]).prints("1 entries");
 
     // A witness that looks at nothing cosigns it. Then either client reads the other's catalog in the log.
     let cosigner = std::fs::read_to_string(scene.text("witness.key")).unwrap();
@@ -236,7 +237,7 @@ fn a_stack_vouches_for_its_tables() {
     let log = scene.text("log");
     let encoded = scene.encode("many", "row", &["--batch", "4", "--catalog-log", &log]);
     assert!(encoded["log"]["added"].as_u64().is_some_and(|added| added > 1), "{encoded}");
-    scene.cosign(&log, "state").says("cosigned");
+    scene.cosign(&log, "state").prints("cosigned");
     scene.attach("log");
     let server = Served::start(&[&scene.text("many")]);
     let get = |witness: &str| {
@@ -244,7 +245,7 @@ fn a_stack_vouches_for_its_tables() {
             ["get", "--server", &server.url, "--table", "words", "--row", "7", "--row", "8", "--no-cache"];
         sotto(&[&args[..], &["--witness", witness]].concat())
     };
-    get(&scene.witness).says("row 8");
+    get(&scene.witness).prints("row 8");
     let (other, name) = (scene.text("other.key"), "witness.example/w2");
     let other = sotto(&["log", "key", "--key", &other, "--name", name, "--json"]).json();
     get(other["witness"].as_str().unwrap()).fails(5, &["got 0", "stack words"]);

@@ -22,7 +22,7 @@ pub enum CacheError {
     NotPrivate {
         /// Folder that is writable for others.
         path: PathBuf,
-        /// Who can write in it.
+        /// Description of who can write in the folder.
         why: String,
     },
     /// A file could not be read or written.

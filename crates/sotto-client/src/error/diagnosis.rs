@@ -7,7 +7,7 @@ use serde::Serialize;
 use sotto_catalog::CatalogError;
 use sotto_core::Error;
 use sotto_oprf::OprfError;
-use sotto_wire::{Code, Problem};
+use sotto_wire::{Problem, ProblemCode};
 
 /// The kind of an error, which decides the exception that a language raises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -120,7 +120,7 @@ impl Diagnose for ClientError {
             #[cfg(feature = "cache")]
             ClientError::State(error) => error.diagnosis(),
             ClientError::Server { error, .. } => match error.as_ref() {
-                ClientError::Refused(problem) if problem.code == Code::WrongServer => {
+                ClientError::Refused(problem) if problem.code == ProblemCode::WrongServer => {
                     let fix = "give the addresses in the order of the servers' roles, server 0 first";
                     Diagnosis { fix, ..problem.diagnosis() }
                 }

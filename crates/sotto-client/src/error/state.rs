@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// Another process has the state open.
+    /// The state is open in another process.
     #[error("the state in {} is in use by another process", path.display())]
     Busy {
         /// Folder of the state.
@@ -31,7 +31,7 @@ pub enum StateError {
     NotPrivate {
         /// Folder that is writable for others.
         path: PathBuf,
-        /// Who can write in it.
+        /// Description of who can write in the folder.
         why: String,
     },
     /// A file or folder could not be read or written.
@@ -43,7 +43,7 @@ pub enum StateError {
         source: io::Error,
     },
     /// The state belongs to something else.
-    #[error("the state in {} has another {what}: {found} instead of {wanted}", path.display())]
+    #[error("the state in {} has {what} {found}, expected {expected}", path.display())]
     WrongState {
         /// Folder of the state.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub enum StateError {
         /// Value in the state.
         found: String,
         /// Required value.
-        wanted: String,
+        expected: String,
     },
     /// The database file is no database, or not one of this format.
     #[error("the state in {} cannot be read: {why}", path.display())]
@@ -68,9 +68,9 @@ pub enum StateError {
     /// The build does not include the database of states (feature `state`).
     #[error("this build cannot keep a state on disk")]
     NotBuilt,
-    /// There is no folder for the rollback counter, which tells an old copy from the newest.
+    /// No folder is known for the rollback counter, which exposes an old copy of the state.
     #[error("no folder for the rollback counter: neither XDG_STATE_HOME nor HOME is set")]
-    NoAnchor,
+    NoRollbackCounter,
 }
 
 impl StateError {
@@ -108,7 +108,9 @@ impl Diagnose for StateError {
             StateError::NotBuilt => {
                 ("state-not-built", "build sotto-client with feature `state`, or keep the state in memory")
             }
-            StateError::NoAnchor => ("no-anchor", "name a folder for the rollback counter (--rollback-dir)"),
+            StateError::NoRollbackCounter => {
+                ("no-rollback-counter", "name a folder for the rollback counter (--rollback-dir)")
+            }
         };
         ErrorKind::Storage.diagnosis(code, fix)
     }
@@ -125,14 +127,14 @@ pub enum StateLoss {
         what: &'static str,
     },
     /// The rollback counter is missing.
-    NoAnchor,
+    NoRollbackCounter,
     /// The rollback counter and the state's counter differ by more than a crash explains: one of
     /// them is an old copy.
     RolledBack {
         /// Requests that the state counts.
         state: u64,
         /// Requests that the rollback counter counts.
-        anchor: u64,
+        counter: u64,
     },
     /// The files are damaged.
     Damaged {
@@ -158,12 +160,12 @@ impl fmt::Display for StateLoss {
                 "the files were moved, cloned or restored ({what} differs), so another copy may have used the same \
                  hints"
             ),
-            StateLoss::NoAnchor => {
+            StateLoss::NoRollbackCounter => {
                 f.write_str("the rollback counter is missing, so an old copy cannot be told from the newest")
             }
-            StateLoss::RolledBack { state, anchor } => write!(
+            StateLoss::RolledBack { state, counter } => write!(
                 f,
-                "an old copy was restored: it counts {state} requests, the rollback counter {anchor}"
+                "an old copy was restored: it counts {state} requests, the rollback counter {counter}"
             ),
             StateLoss::Damaged { why } => write!(f, "damaged: {why}"),
             StateLoss::TooOld { from, to, why } => {

@@ -7,11 +7,11 @@ use super::*;
 
 #[test]
 fn every_error_means_what_the_table_says() {
-    for (error, wanted) in every::every().iter().zip(every::TABLE.lines()) {
-        let exit = wanted.split(" | ").nth(3).unwrap_or_default();
+    for (error, expected) in every::every().iter().zip(every::TABLE.lines()) {
+        let exit = expected.split(" | ").nth(3).unwrap_or_default();
         let (fault, kind) = (format!("{:?}", error.fault()), format!("{:?}", error.diagnosis().kind));
         let columns = [error.code(), &fault.to_lowercase(), &kind.to_lowercase(), exit, error.fix()];
-        assert_eq!(format!("{} | {error}", columns.join(" | ")), wanted);
+        assert_eq!(format!("{} | {error}", columns.join(" | ")), expected);
     }
     assert_eq!(every::every().len(), every::TABLE.lines().count());
 }

@@ -84,7 +84,7 @@ pub enum WitnessError {
         given: usize,
     },
     /// No witness is required, although some are named.
-    #[error("{given} witnesses are named, and none is required")]
+    #[error("expected 1 to {given} required witnesses, got 0")]
     NoneNeeded {
         /// Number of named witnesses.
         given: usize,

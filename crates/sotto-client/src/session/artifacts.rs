@@ -109,7 +109,7 @@ impl ArtifactDownload {
         }
         let mut deltas: Vec<_> = entries.iter().filter(|entry| entry.artifact == delta).cloned().collect();
         smallest_first(&mut deltas);
-        let kept = consumer.checkpoint().map_or(0, AnyCheckpoint::kept);
+        let kept = consumer.checkpoint().map_or(0, AnyCheckpoint::absorbed_bytes);
         let deltas = deltas.into();
         Ok(ArtifactDownload { todo, current: None, patch, deltas, kept, spoiled: false })
     }

@@ -85,7 +85,7 @@ impl Session {
             ([record], Some(ones)) => {
                 let rule = Misuse::Rule("the scheme cannot sum records");
                 let sum = self.client.sum().ok_or(Error::from(rule))?;
-                return Ok(sum.ask_sum(*record, *ones, rng)?);
+                return Ok(sum.query_sum(*record, *ones, rng)?);
             }
             _ => {}
         }

@@ -6,7 +6,7 @@
 //! its last epoch.
 
 use super::config::SetupConfig;
-use super::download::fetch_delta;
+use super::download::{FetchedDelta, fetch_delta};
 use super::setup_io::{RequestPurpose, SetupIo};
 use super::verified_table::VerifiedTable;
 use super::{Session, accepted};
@@ -35,7 +35,7 @@ pub struct StateVersion {
 pub struct DeltaStep {
     /// Version of a state after [`DeltaStep::delta`] was applied to it.
     pub version: StateVersion,
-    /// Delta for [`sotto_core::AnyState::follow`], verified against the catalog.
+    /// Delta for [`sotto_core::AnyState::apply_delta`], verified against the catalog.
     pub delta: Vec<u8>,
     pub(super) table: VerifiedTable,
 }
@@ -89,18 +89,18 @@ impl DeltaChain {
             return Err(chain.none("the parameters or the publisher changed"));
         }
         while chain.last().epoch < chain.to {
-            let wanted = chain.last().epoch_after();
-            if wanted == chain.to {
+            let expected = chain.last().epoch_after();
+            if expected == chain.to {
                 chain.append(to.clone())?;
                 continue;
             }
-            let path = routes::table(config.table.as_str(), Some(wanted));
+            let path = routes::table(config.table.as_str(), Some(expected));
             let request = Request::get(path, MAX_SIGNED_BYTES as u64);
             let response = io.call(0, RequestPurpose::Catalog, &request)?;
             let body = accepted(&response, Some(from.epoch)).map_err(|error| chain.ended(error))?;
             let table = VerifiedTable::new(body, &config, None, None)?;
-            if table.catalog.epoch != wanted {
-                return Err(ClientError::Rollback { seen: wanted, offered: table.catalog.epoch });
+            if table.catalog.epoch != expected {
+                return Err(ClientError::Rollback { seen: expected, offered: table.catalog.epoch });
             }
             chain.append(table)?;
         }
@@ -114,7 +114,10 @@ impl DeltaChain {
     /// bytes. The step can be fetched again.
     pub fn next_step(&mut self, io: &mut dyn SetupIo) -> Result<Option<DeltaStep>> {
         let Some((_, entry)) = self.epochs.front() else { return Ok(None) };
-        let delta = fetch_delta(entry.clone(), self.from.epoch, io)?.map_err(|error| self.ended(error))?;
+        let delta = match fetch_delta(entry.clone(), self.from.epoch, io)? {
+            FetchedDelta::Complete(delta) => delta,
+            FetchedDelta::Unusable(error) => return Err(self.ended(error)),
+        };
         let Some((table, _)) = self.epochs.pop_front() else { return Ok(None) };
         let rule = Misuse::Rule("an epoch of the delta chain has no state version");
         self.from = table.state_version().ok_or(Error::from(rule))?;
@@ -207,7 +210,7 @@ impl Session {
             .client
             .state()
             .ok_or(Error::from(Misuse::Rule("a delta was applied to a client without a state")))?;
-        let followed = state.follow(delta);
+        let followed = state.apply_delta(delta);
         self.discarded |= followed.is_err();
         Ok(followed?)
     }

@@ -5,7 +5,7 @@ use super::artifacts::{
     ArtifactConsumer, ArtifactDownload, ChunkAssembler, LoadCached, RowsDownload, fetch, whole,
 };
 use super::setup_io::{ByteSource, RequestPurpose, SetupIo};
-use crate::Result;
+use crate::{ClientError, Result};
 use sotto_catalog::{ArtifactEntry, Catalog};
 use sotto_core::{Artifact, Epoch, Error, Misuse, PeerMisbehaved};
 
@@ -70,17 +70,17 @@ impl ArtifactDownload {
             return Ok(());
         };
         while let Some(delta) = self.deltas.pop_front() {
-            let wanted = LoadCached {
+            let expected = LoadCached {
                 artifact: entry.artifact,
                 epoch: delta.from_epoch.unwrap_or(Epoch(0)),
                 digest: entry.digest,
                 bytes: entry.bytes,
                 delta_bytes: delta.bytes,
             };
-            let older = io.older(catalog, &wanted)?;
+            let older = io.older(catalog, &expected)?;
             let Some(mut made) = older.filter(|older| older.len() as u64 == entry.bytes) else { continue };
             self.deltas.clear();
-            let Ok(delta) = fetch_delta(delta, catalog.epoch, io)? else { break };
+            let FetchedDelta::Complete(delta) = fetch_delta(delta, catalog.epoch, io)? else { break };
             if patch(&params, entry.artifact, &mut made, &delta).is_err() {
                 break;
             }
@@ -94,13 +94,16 @@ impl ArtifactDownload {
     }
 }
 
-/// Fetches a whole delta. The inner error is the server's: a refusal, or bytes that are not the
-/// requested ones.
-pub(super) fn fetch_delta(
-    entry: ArtifactEntry,
-    epoch: Epoch,
-    io: &mut dyn SetupIo,
-) -> Result<Result<Vec<u8>>> {
+/// A delta that was requested.
+pub(super) enum FetchedDelta {
+    /// All of its bytes, verified.
+    Complete(Vec<u8>),
+    /// A refusal of the server, or bytes that are not the requested ones.
+    Unusable(ClientError),
+}
+
+/// Fetches a whole delta.
+pub(super) fn fetch_delta(entry: ArtifactEntry, epoch: Epoch, io: &mut dyn SetupIo) -> Result<FetchedDelta> {
     let (mut assembler, mut delta) = (ChunkAssembler::new(entry), Vec::new());
     while let Some(range) = assembler.next_range() {
         let fetch = fetch(assembler.entry(), range);
@@ -109,16 +112,17 @@ pub(super) fn fetch_delta(
         let response = io.call(0, RequestPurpose::Artifact(fetch.artifact), &fetch.request)?;
         let body = match accepted(&response, Some(epoch)).and_then(|body| whole(&fetch, body)) {
             Ok(body) => body,
-            Err(error) => return Ok(Err(error)),
+            Err(error) => return Ok(FetchedDelta::Unusable(error)),
         };
         let taken = assembler.take(body, &mut |chunk| {
             delta.extend_from_slice(chunk);
             Ok(())
         })?;
         if taken != body.len() {
-            return Ok(Err(Error::from(PeerMisbehaved::Digest(fetch.artifact.name())).into()));
+            let error = Error::from(PeerMisbehaved::Digest(fetch.artifact.name()));
+            return Ok(FetchedDelta::Unusable(error.into()));
         }
         io.verified(&fetch, body, ByteSource::Fetched)?;
     }
-    Ok(assembler.finish().map(|()| delta))
+    Ok(assembler.finish().map_or_else(FetchedDelta::Unusable, |()| FetchedDelta::Complete(delta)))
 }

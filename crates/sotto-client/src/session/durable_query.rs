@@ -86,7 +86,8 @@ impl Session {
         }
         let (queries, secrets) = self.queries(1, &QueryTargets::rows(rows), rng)?;
         let state = self.state()?;
-        let numbers = secrets.iter().map(|secret| state.number(secret)).collect::<sotto_core::Result<_>>()?;
+        let numbers =
+            secrets.iter().map(|secret| state.query_number(secret)).collect::<sotto_core::Result<_>>()?;
         let queries = queries.into_iter().map(|each| each.concat()).collect();
         Ok(JournalEntry { journal: state.journal(), logged: LoggedRequest { numbers, queries } })
     }
@@ -142,7 +143,7 @@ impl Session {
                 .zip(answers.chunks(lookups).nth(i).expect_or_default("each number has answers"))
             {
                 // An earlier reading of the same responses has closed this query already.
-                let Ok(secret) = self.state()?.reopen(number) else { continue };
+                let Ok(secret) = self.state()?.reopen_query(number) else { continue };
                 match self.client.recover(secret, answers) {
                     Ok(read) => records.push(read),
                     Err(Error::Unreadable) => failed = Some(Error::Unreadable.into()),

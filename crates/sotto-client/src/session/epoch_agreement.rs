@@ -91,11 +91,11 @@ impl VerifiedTable {
 /// # Errors
 /// As [`VerifiedTable::new`]; [`ClientError::NoCommonEpoch`], [`ClientError::CatalogsDiffer`].
 pub(super) fn agree(config: &SetupConfig, at: Option<Epoch>, io: &mut dyn SetupIo) -> Result<VerifiedTable> {
-    let ask = CatalogRequest { config, at };
-    let first = ask.send(0, at, None, io)?;
+    let request = CatalogRequest { config, at };
+    let first = request.send(0, at, None, io)?;
     let mut others = Vec::new();
     for server in 1..config.servers {
-        others.push((server, ask.send(server, at, Some(&first), io)?));
+        others.push((server, request.send(server, at, Some(&first), io)?));
     }
     let epochs = others.iter().map(|(_, table)| table.catalog.epoch);
     let common = epochs.fold(first.catalog.epoch, Epoch::min);
@@ -108,12 +108,12 @@ pub(super) fn agree(config: &SetupConfig, at: Option<Epoch>, io: &mut dyn SetupI
     let mut agreed = first;
     if agreed.catalog.epoch != common {
         answers(0, agreed.catalog.epoch)?;
-        agreed = ask.send(0, Some(common), None, io)?;
+        agreed = request.send(0, Some(common), None, io)?;
     }
     for (server, table) in &mut others {
         if table.catalog.epoch != common {
             answers(*server, table.catalog.epoch)?;
-            *table = ask.send(*server, Some(common), Some(&agreed), io)?;
+            *table = request.send(*server, Some(common), Some(&agreed), io)?;
         }
     }
     match others.iter().find(|(_, other)| other.signed != agreed.signed) {

@@ -58,14 +58,14 @@ impl Session {
     pub fn apply_hint_response(&mut self, hint_request: &HintRequest, response: &Response) -> Result<()> {
         self.ensure_usable()?;
         if hint_request.pin != self.table.pin(hint_request.server) {
-            return Err(Error::from(Misuse::ForeignValue("order")).into());
+            return Err(Error::from(Misuse::ForeignValue("hint request")).into());
         }
         let applied = self.take_response(hint_request, response);
         applied.map_err(|error| error.of_server(hint_request.server, self.servers()))
     }
 
     fn take_response(&mut self, hint_request: &HintRequest, response: &Response) -> Result<()> {
-        let foreign = || ClientError::from(Error::from(Misuse::ForeignValue("order")));
+        let foreign = || ClientError::from(Error::from(Misuse::ForeignValue("hint request")));
         let HintServerEntry { sizes, .. } = self.scheme().hint_server.ok_or_else(foreign)?;
         let (_, bytes) = sizes(&self.table.params)?;
         let bytes = usize::try_from(bytes).map_err(|_| foreign())?;

@@ -8,7 +8,7 @@ use super::verified_table::VerifiedTable;
 use crate::Result;
 use crate::transport::{Request, Response};
 use sotto_core::{AnyClient, Budget, Error, ExpectOrDefault, Misuse, ParamsDigest, wire};
-use sotto_wire::{Code, Problem, SessionId, keys, routes};
+use sotto_wire::{Problem, ProblemCode, SessionId, keys, routes};
 
 impl Session {
     /// Whether a response says that the server no longer has this session's keys: it was restarted,
@@ -17,7 +17,7 @@ impl Session {
     pub fn is_session_expired(&self, response: &Response) -> bool {
         !response.is_success()
             && self.sizes().keys_bytes > 0
-            && Problem::read(response.status, &response.body).code == Code::SessionExpired
+            && Problem::read(response.status, &response.body).code == ProblemCode::SessionExpired
     }
 
     /// The request that registers the keys with a server again; `None` for schemes without keys.
@@ -44,10 +44,10 @@ impl Session {
     ///
     /// # Errors
     /// [`Misuse::ForeignValue`] for a request of another epoch.
-    pub fn readdress(&self, server: u8, query: &mut QueryRequest) -> Result<()> {
+    pub fn replace_session(&self, server: u8, query: &mut QueryRequest) -> Result<()> {
         let id = self.ids.get(usize::from(server)).copied().unwrap_or(SessionId::NONE);
         if !query.address(&self.table.pin(server), &id) {
-            return Err(Error::from(Misuse::ForeignValue("ask")).into());
+            return Err(Error::from(Misuse::ForeignValue("query request")).into());
         }
         Ok(())
     }

@@ -250,7 +250,7 @@ impl Session {
             return Err(ClientError::StateNeeded { scheme: self.catalog().scheme.clone() });
         }
         let (queries, secrets) = self.queries(each, targets, rng)?;
-        let count = u16::try_from(secrets.len()).expect_or_default("so many queries fit a frame");
+        let count = u16::try_from(secrets.len()).expect_or_default("a frame holds this many queries");
         let requests = self.frames(&queries)?;
         let (pin, rows) = (self.table.pin(0), Zeroizing::new(targets.rows.clone()));
         Ok(QueryRequest { requests, pin, count, rows, each, secrets })
@@ -286,7 +286,7 @@ impl Session {
     /// compared with what the publisher has signed.
     pub fn recover(&mut self, query: QueryRequest, responses: &[Response]) -> Result<Vec<Vec<u8>>> {
         if query.pin != self.table.pin(0) {
-            return Err(Error::from(Misuse::ForeignValue("ask")).into());
+            return Err(Error::from(Misuse::ForeignValue("query request")).into());
         }
         let by_server = self.answers(query.count, responses)?;
         self.rows_of(query, &by_server)

@@ -219,7 +219,7 @@ impl Session {
             return Ok(());
         }
         let reader = self.client.units().ok_or(Error::from(Misuse::ForeignValue("stream")))?;
-        match reader.open_unit(&streaming.secret, streaming.received, &streaming.partial) {
+        match reader.recover_unit(&streaming.secret, streaming.received, &streaming.partial) {
             Err(Error::Unreadable) => drop(streaming.failed.get_or_insert(Error::Unreadable)),
             unit => {
                 let unit = unit?;

@@ -55,8 +55,8 @@ pub trait SetupIo {
     ///
     /// # Errors
     /// An error ends the setup.
-    fn older(&mut self, catalog: &Catalog, wanted: &LoadCached) -> Result<Option<Vec<u8>>> {
-        let _ = (catalog, wanted);
+    fn older(&mut self, catalog: &Catalog, expected: &LoadCached) -> Result<Option<Vec<u8>>> {
+        let _ = (catalog, expected);
         Ok(None)
     }
 

@@ -204,14 +204,15 @@ impl Freshness<'_> {
         &self,
         document: &D,
         expires: Option<u64>,
-        (key, change): (PublicKey, Option<SignerChange>),
+        key: PublicKey,
+        change: Option<SignerChange>,
         send: &mut dyn FnMut(&Request) -> Result<Response>,
     ) -> Result<()> {
         let (name, epoch) = (document.name(), document.epoch());
-        if let Some(wanted) = self.snapshot {
+        if let Some(expected) = self.snapshot {
             let found = document.digest()?;
-            if found != wanted {
-                return Err(ClientError::other_snapshot(name, epoch, found, wanted));
+            if found != expected {
+                return Err(ClientError::other_snapshot(name, epoch, found, expected));
             }
         }
         if let (Some(expires), Some(now)) = (expires, self.now)

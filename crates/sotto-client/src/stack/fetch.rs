@@ -31,7 +31,7 @@ pub(super) struct StackSource {
 
 /// A stack as fetched and verified.
 pub(super) struct FetchedStack {
-    pub(super) judged: VerifiedCatalog<Document>,
+    pub(super) verified: VerifiedCatalog<Document>,
     /// Signed bytes of the stack.
     pub(super) signed: Vec<u8>,
     /// Time until which the stack is good, in seconds since 1970.
@@ -86,11 +86,11 @@ impl StackSource {
         let request = Request::get(routes::stack(self.name.as_str()), SignedStack::MAX_BYTES as u64);
         let signed = self.call(&request)?;
         let checked = self.check(&signed, known);
-        let (judged, good_until) = checked.map_err(|error| match self.entry() {
+        let (verified, good_until) = checked.map_err(|error| match self.entry() {
             Some(entry) => entry.with_evidence(error, &signed),
             None => error,
         })?;
-        Ok(FetchedStack { judged, signed, good_until })
+        Ok(FetchedStack { verified, signed, good_until })
     }
 
     fn check(
@@ -100,7 +100,7 @@ impl StackSource {
     ) -> Result<(VerifiedCatalog<Document>, Option<u64>)> {
         let (pin, snapshot) = (self.options.pin.as_ref(), self.options.snapshot.as_ref());
         let judge = Judge { name: &self.name, pin, snapshot, known, requested_epoch: None };
-        let judged = judge.verify(&SignedStack::parse(signed)?)?;
+        let verified = judge.verify(&SignedStack::parse(signed)?)?;
         let (logs, witnesses) = (self.logs.clone(), self.options.required_witnesses());
         let cache = self.cache.clone().filter(|_| witnesses.is_some());
         if let Some(cache) = &cache {
@@ -113,9 +113,10 @@ impl StackSource {
             logs: &logs,
             now: Some(now()),
         };
-        let (document, signer) = (&judged.document, (judged.key, judged.change));
-        freshness.check(document, document.expires, signer, &mut |request| self.response(request))?;
-        if let Some(change) = judged.change {
+        let document = &verified.document;
+        let mut send = |request: &Request| self.response(request);
+        freshness.check(document, document.expires, verified.key, verified.change, &mut send)?;
+        if let Some(change) = verified.change {
             self.notify(TableEvent::SignerChanged(change));
         }
         if let Some(cache) = &cache {
@@ -123,7 +124,7 @@ impl StackSource {
         }
         let witnessed = witnesses.map(|_| document.digest().map(|digest| logs.good_until(&digest)));
         let good_until = [document.expires, witnessed.transpose()?].into_iter().flatten().min();
-        Ok((judged, good_until))
+        Ok((verified, good_until))
     }
 
     /// The public files of the stack.

@@ -65,7 +65,7 @@ impl<T> HashingIo<T> {
 impl<T: Write> Write for HashingIo<T> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
-        self.hasher.update(bytes.get(..written).expect_or_default("no more is written than was given"));
+        self.hasher.update(bytes.get(..written).expect_or_default("a write is at most what was given"));
         self.bytes += written as u64;
         Ok(written)
     }
@@ -78,7 +78,7 @@ impl<T: Write> Write for HashingIo<T> {
 impl<T: Read> Read for HashingIo<T> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(out)?;
-        self.hasher.update(out.get(..read).expect_or_default("no more is read than there is room for"));
+        self.hasher.update(out.get(..read).expect_or_default("a read is at most the buffer"));
         self.bytes += read as u64;
         Ok(read)
     }

@@ -47,7 +47,7 @@ impl CommittedRequest {
 /// An open state.
 pub(crate) struct DurableState {
     store: StateDb,
-    anchor: RollbackCounter,
+    rollback_counter: RollbackCounter,
     metadata: StateMetadata,
     marks: JournalMarks,
     committed: Vec<CommittedRequest>,
@@ -94,7 +94,7 @@ impl DurableState {
         };
         let loss = match paths.load(&store, requirement, reader)? {
             StateOnDisk::State(loaded) => {
-                let LoadedState { metadata, marks, anchor, client, requests } = *loaded;
+                let LoadedState { metadata, marks, rollback_counter, client, requests } = *loaded;
                 let generation = paths.sweep(metadata.snapshot.map(|snapshot| snapshot.generation))?;
                 let dropped = paths.sweep_pass(Some(&metadata))?;
                 let committed =
@@ -103,7 +103,7 @@ impl DurableState {
                 let mut state = DurableState {
                     paths,
                     store,
-                    anchor,
+                    rollback_counter,
                     metadata,
                     marks,
                     committed,
@@ -181,14 +181,24 @@ impl DurableState {
             store.apply(&change).map_err(|error| paths.broken(error))
         };
         write(&metadata)?;
-        let anchor = RollbackCounter::make(paths.anchors.as_ref(), &metadata.id)
+        let rollback_counter = RollbackCounter::make(paths.anchors.as_ref(), &metadata.id)
             .map_err(|error| paths.at_anchor(error))?;
         metadata.anchored = true;
         write(&metadata)?;
         let generation = paths.sweep(None)?;
         paths.sweep_pass(None)?;
         let (committed, lease, broken) = (Vec::new(), None, false);
-        Ok(DurableState { paths, store, anchor, metadata, marks, committed, generation, lease, broken })
+        Ok(DurableState {
+            paths,
+            store,
+            rollback_counter,
+            metadata,
+            marks,
+            committed,
+            generation,
+            lease,
+            broken,
+        })
     }
 
     /// The version of the rows that the client is made from; `None` before there is a client.
@@ -277,13 +287,13 @@ impl DurableState {
         marks
     }
 
-    fn sound(&self) -> Result<(), StateError> {
+    fn check_usable(&self) -> Result<(), StateError> {
         if self.broken { Err(StateError::Broken) } else { Ok(()) }
     }
 
     /// Applies one transaction. If it fails, it is unknown whether it is on disk.
     fn apply(&mut self, change: &StateTransaction<'_>) -> Result<(), StateError> {
-        self.sound()?;
+        self.check_usable()?;
         self.broken = true;
         self.store.apply(change).map_err(|error| self.paths.broken(error))?;
         self.marks = change.marks;
@@ -294,7 +304,7 @@ impl DurableState {
     /// Advances the rollback counter to the state's counter.
     fn anchored(&mut self) -> Result<(), StateError> {
         self.broken = true;
-        self.anchor.set(self.marks.counter).map_err(|error| self.paths.at_anchor(error))?;
+        self.rollback_counter.set(self.marks.counter).map_err(|error| self.paths.at_anchor(error))?;
         self.broken = false;
         Ok(())
     }

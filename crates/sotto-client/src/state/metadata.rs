@@ -107,27 +107,27 @@ impl StateMetadata {
             |error: serde_json::Error| StateError::Unusable { path: path.into(), why: error.to_string() };
         let found = serde_json::from_slice::<FormatOnly>(json).map_err(unusable)?.format;
         if found != FORMAT {
-            let (path, wanted) = (path.into(), FORMAT.to_owned());
-            return Err(StateError::WrongState { path, what: "format", found, wanted });
+            let (path, expected) = (path.into(), FORMAT.to_owned());
+            return Err(StateError::WrongState { path, what: "format", found, expected });
         }
         serde_json::from_slice(json).map_err(unusable)
     }
 
-    /// Fails if the state belongs to something else than `wanted`.
-    pub(crate) fn check(&self, wanted: &StateRequirement, path: &Path) -> Result<(), StateError> {
-        let params = (self.params.to_string(), wanted.params.to_string());
+    /// Fails if the state belongs to something else than `expected`.
+    pub(crate) fn check(&self, expected: &StateRequirement, path: &Path) -> Result<(), StateError> {
+        let params = (self.params.to_string(), expected.params.to_string());
         let pairs = [
-            ("table", &self.table, &wanted.table),
-            ("server", &self.origin, &wanted.origin),
-            ("publisher", &self.public_key, &wanted.public_key),
-            ("scheme", &self.scheme, &wanted.scheme),
+            ("table", &self.table, &expected.table),
+            ("server", &self.origin, &expected.origin),
+            ("publisher", &self.public_key, &expected.public_key),
+            ("scheme", &self.scheme, &expected.scheme),
             ("digest of parameters", &params.0, &params.1),
         ];
-        match pairs.into_iter().find(|(_, found, wanted)| found != wanted) {
+        match pairs.into_iter().find(|(_, found, expected)| found != expected) {
             None => Ok(()),
-            Some((what, found, wanted)) => {
-                let (found, wanted) = (found.clone(), wanted.clone());
-                Err(StateError::WrongState { path: path.into(), what, found, wanted })
+            Some((what, found, expected)) => {
+                let (found, expected) = (found.clone(), expected.clone());
+                Err(StateError::WrongState { path: path.into(), what, found, expected })
             }
         }
     }

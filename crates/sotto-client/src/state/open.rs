@@ -38,7 +38,7 @@ pub(crate) type ClientAndRequests = (Option<Box<dyn AnyClient>>, Vec<(u64, Logge
 pub(crate) struct LoadedState {
     pub(crate) metadata: StateMetadata,
     pub(crate) marks: JournalMarks,
-    pub(crate) anchor: RollbackCounter,
+    pub(crate) rollback_counter: RollbackCounter,
     /// The client, if there was one.
     pub(crate) client: Option<Box<dyn AnyClient>>,
     pub(crate) requests: Vec<(u64, LoggedRequest)>,
@@ -88,14 +88,16 @@ impl StatePaths {
         }
         let found = RollbackCounter::find(self.anchors.as_ref(), &metadata.id)
             .map_err(|error| self.at_anchor(error))?;
-        let Some((anchor, at)) = found else { return useless(Some(StateLoss::NoAnchor), true) };
+        let Some((rollback_counter, at)) = found else {
+            return useless(Some(StateLoss::NoRollbackCounter), true);
+        };
         if at > marks.counter || at.saturating_add(1) < marks.counter {
-            let why = StateLoss::RolledBack { state: marks.counter, anchor: at };
+            let why = StateLoss::RolledBack { state: marks.counter, counter: at };
             return useless(Some(why), false);
         }
         match self.contents(store, &metadata, &marks, reader) {
             Ok((client, requests)) => {
-                let loaded = LoadedState { metadata, marks, anchor, client, requests };
+                let loaded = LoadedState { metadata, marks, rollback_counter, client, requests };
                 Ok(StateOnDisk::State(Box::new(loaded)))
             }
             Err(ReadError::Damaged(why)) => useless(Some(StateLoss::Damaged { why }), false),

@@ -26,10 +26,10 @@ fn name(id: &str) -> String {
 impl RollbackCounter {
     /// Makes the counter of a new state, at 0.
     pub(crate) fn make(disk: &dyn Disk, id: &str) -> io::Result<Self> {
-        let anchor = RollbackCounter { file: disk.open(&name(id))?, id: id.to_owned() };
-        anchor.file.set_len(APART + SLOT as u64)?;
-        anchor.set(0)?;
-        Ok(anchor)
+        let rollback_counter = RollbackCounter { file: disk.open(&name(id))?, id: id.to_owned() };
+        rollback_counter.file.set_len(APART + SLOT as u64)?;
+        rollback_counter.set(0)?;
+        Ok(rollback_counter)
     }
 
     /// Opens the counter of a state, and returns its value; `None` if the file is missing, or no
@@ -38,9 +38,9 @@ impl RollbackCounter {
         if disk.read(&name(id))?.is_none() {
             return Ok(None);
         }
-        let anchor = RollbackCounter { file: disk.open(&name(id))?, id: id.to_owned() };
-        let at = anchor.slot(0)?.max(anchor.slot(1)?);
-        Ok(at.map(|at| (anchor, at)))
+        let rollback_counter = RollbackCounter { file: disk.open(&name(id))?, id: id.to_owned() };
+        let at = rollback_counter.slot(0)?.max(rollback_counter.slot(1)?);
+        Ok(at.map(|at| (rollback_counter, at)))
     }
 
     /// Removes the counter of a state that no longer exists.

@@ -58,7 +58,7 @@ pub(crate) type ClientReader<'a> = (&'a StateEntry, &'a [u8]);
 
 /// Why a client was not read.
 pub(crate) enum ReadError {
-    /// Its files are damaged or missing, and how.
+    /// The client's files are damaged or missing, with a description.
     Damaged(String),
     /// The disk or its scheme failed.
     Failed(ClientError),

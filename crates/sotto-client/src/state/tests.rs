@@ -121,11 +121,11 @@ fn cut(
     after: usize,
     answered: bool,
 ) -> impl FnMut(&Request, Response) -> Result<Response, TransportError> + Send {
-    let mut asks = 0;
+    let mut queries = 0;
     move |request, response| {
-        asks += usize::from(request.path.ends_with("/ask"));
+        queries += usize::from(request.path.ends_with("/ask"));
         // The server has seen the request either way; a lost one changes nothing.
-        match asks > after && (answered || request.path.ends_with("/ask")) {
+        match queries > after && (answered || request.path.ends_with("/ask")) {
             true => Err(TransportError::Lost("the plug was pulled".to_owned())),
             false => Ok(response),
         }

@@ -96,14 +96,15 @@ impl SetupIo for Driver {
 
     /// The artifact of an older epoch, if it is cached and patching it costs less than continuing
     /// the download.
-    fn older(&mut self, catalog: &Catalog, wanted: &LoadCached) -> Result<Option<Vec<u8>>> {
+    fn older(&mut self, catalog: &Catalog, expected: &LoadCached) -> Result<Option<Vec<u8>>> {
         let Some(entry) = self.entry(&catalog.table) else { return Ok(None) };
-        let missing = wanted.bytes - entry.cache.slot(&wanted.digest, wanted.bytes).held();
-        let known = entry.known()?.filter(|known| known.epoch == wanted.epoch);
-        let old = known.and_then(|known| known.artifacts.get(wanted.artifact.name())?.parse::<Hex32>().ok());
+        let missing = expected.bytes - entry.cache.slot(&expected.digest, expected.bytes).held();
+        let known = entry.known()?.filter(|known| known.epoch == expected.epoch);
+        let old =
+            known.and_then(|known| known.artifacts.get(expected.artifact.name())?.parse::<Hex32>().ok());
         match old {
-            Some(old) if missing > wanted.delta_bytes => {
-                Ok(Some(entry.cache.slot(&old, wanted.bytes).read(0..wanted.bytes)?))
+            Some(old) if missing > expected.delta_bytes => {
+                Ok(Some(entry.cache.slot(&old, expected.bytes).read(0..expected.bytes)?))
             }
             _ => Ok(None),
         }

@@ -133,7 +133,7 @@ mod tests {
                 error.to_string().starts_with("http://") && error.to_string().contains("not https"),
                 "{error}"
             );
-            assert_eq!(reached(&urls, true).unwrap(), 2, "whoever says so may");
+            assert_eq!(reached(&urls, true).unwrap(), 2, "a caller may allow it");
         }
     }
 

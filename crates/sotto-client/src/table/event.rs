@@ -8,14 +8,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Something that happened, and that went well, was repaired, or continues.
+/// An event of a table: something that went well, was repaired, or continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TableEvent {
     /// The state cannot be used. The table's rows are streamed again.
     StateReset(StateLoss),
-    /// This number of requests that were logged and not settled were sent again. Their rows are
-    /// dropped, since nobody waits for them any more.
+    /// Logged requests that were not settled were sent again, this many. Their rows are dropped,
+    /// since no caller waits for them any more.
     Resent(usize),
     /// The client was used up, or nearly, and another one with this budget has taken its place.
     HintsRenewed(Budget),
@@ -50,11 +50,11 @@ pub enum TableEvent {
 pub enum WaitReason {
     /// A server that reports that it is busy.
     Server,
-    /// Another process that uses the same state.
+    /// A process that uses the same state.
     State,
-    /// Another process that registers keys with the same server.
+    /// A process that registers keys with the same server.
     Keys,
-    /// Another process that downloads the same file.
+    /// A process that downloads the same file.
     Artifact,
 }
 

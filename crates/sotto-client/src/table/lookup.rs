@@ -94,7 +94,7 @@ impl Driver {
                 continue;
             }
             self.register(session, server)?;
-            session.readdress(server, query)?;
+            session.replace_session(server, query)?;
             if let Some(request) = query.requests().get(usize::from(server)) {
                 self.stats.query_requests.add(request.body.len() as u64, response.body.len() as u64);
                 *response = self.servers.call(server, request)?;
@@ -260,7 +260,7 @@ impl Table {
             PendingRequest::InMemory(query) => self.session.recover(query, &responses),
             PendingRequest::Durable(committed, _) => {
                 let recovered = self.driver.settle(&mut self.session, &committed, &responses, Some(rows))?;
-                self.driver.tidy(&mut self.session)?;
+                self.driver.compact(&mut self.session)?;
                 recovered.rows
             }
         };

@@ -21,7 +21,7 @@ use web_time::Instant;
 /// Options for opening a table, or a stack with its tables.
 #[derive(Clone)]
 pub struct OpenOptions {
-    /// Only key whose signature is accepted.
+    /// Public key of the publisher; a signature by any other key is refused.
     ///
     /// Without a pin the first key seen is trusted ([`crate::Trust::FirstUse`]) and, with a cache,
     /// no other afterwards. The tables of a stack must be signed by the same key as the stack.

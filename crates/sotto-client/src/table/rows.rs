@@ -74,8 +74,8 @@ struct InterruptedFetch {
 
 impl FetchedBody {
     fn is_whole(&self, fetch: &FetchRange) -> bool {
-        let wanted = fetch.range.end - fetch.range.start;
-        self.outcome.as_ref().is_ok_and(Response::is_success) && self.body.len() as u64 == wanted
+        let expected = fetch.range.end - fetch.range.start;
+        self.outcome.as_ref().is_ok_and(Response::is_success) && self.body.len() as u64 == expected
     }
 
     /// Passes on what arrived, chunk by chunk.
@@ -149,7 +149,7 @@ pub(crate) struct CheckpointTimer {
 impl CheckpointTimer {
     /// Starts with the current progress of a preparation.
     pub(crate) fn new(files: NextClientFiles, rows: &RowsDownload<'_>) -> Self {
-        let done = rows.checkpoint().map_or(0, AnyCheckpoint::kept);
+        let done = rows.checkpoint().map_or(0, AnyCheckpoint::absorbed_bytes);
         CheckpointTimer { files, last: (done, Instant::now()) }
     }
 
@@ -164,9 +164,9 @@ impl CheckpointTimer {
     /// Writes a checkpoint if the preparation has advanced since the last one.
     pub(crate) fn write(&mut self, rows: &RowsDownload<'_>) -> Result<()> {
         let Some(saved) = rows.checkpoint() else { return Ok(()) };
-        if saved.kept() > self.last.0 {
+        if saved.absorbed_bytes() > self.last.0 {
             self.files.save(RowsVersion::of(rows.catalog()), saved)?;
-            self.last.0 = saved.kept();
+            self.last.0 = saved.absorbed_bytes();
         }
         self.last.1 = Instant::now();
         Ok(())

@@ -67,8 +67,8 @@ impl Servers {
     pub(super) fn call_all(&mut self, requests: &[Request]) -> Result<Vec<Response>> {
         let servers = self.count();
         let transports = std::iter::once(&mut self.first).chain(&mut self.others).zip(requests);
-        let asked = transports.map(|(transport, request)| || transport.call(request));
-        let outcomes: Vec<Outcome> = run_all(asked);
+        let calls = transports.map(|(transport, request)| || transport.call(request));
+        let outcomes: Vec<Outcome> = run_all(calls);
         let each = (0..).zip(outcomes).map(|(server, outcome)| {
             outcome.map_err(|error| ClientError::from(error).of_server(server, servers))
         });

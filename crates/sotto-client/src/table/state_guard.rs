@@ -165,11 +165,11 @@ impl Driver {
 
     /// Requests hints, if some are due. Returns whether some were.
     pub(super) fn refill_hints(&mut self, session: &mut Session) -> Result<bool> {
-        let Some(order) = session.hint_request()? else { return Ok(false) };
+        let Some(request) = session.hint_request()? else { return Ok(false) };
         self.notify(Stage::Hints, 0, 0);
-        let response = self.servers.call(order.server(), order.request())?;
-        self.stats.hint_requests.add(order.request().body.len() as u64, response.body.len() as u64);
-        session.apply_hint_response(&order, &response)?;
+        let response = self.servers.call(request.server(), request.request())?;
+        self.stats.hint_requests.add(request.request().body.len() as u64, response.body.len() as u64);
+        session.apply_hint_response(&request, &response)?;
         if let Some(state) = self.state_guard.state().filter(|_| session.is_durable()) {
             state.commit_hints(&session.journal()?)?;
             state.compact(session.client())?;
@@ -190,7 +190,7 @@ impl Driver {
     }
 
     /// Writes a snapshot of the client, if that is worth its cost.
-    pub(super) fn tidy(&mut self, session: &mut Session) -> Result<()> {
+    pub(super) fn compact(&mut self, session: &mut Session) -> Result<()> {
         self.state_guard.state().map_or(Ok(()), |state| state.compact(session.client()))
     }
 }
@@ -289,7 +289,7 @@ impl Table {
                 _ => {}
             }
         }
-        driver.tidy(session)?;
+        driver.compact(session)?;
         driver.state_guard.events.notify(TableEvent::Resent(left.len()));
         Ok(())
     }
@@ -315,11 +315,11 @@ pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>, wait_policy: WaitP
 /// The default folder for rollback counters: the user's folder for states, by the XDG rules.
 ///
 /// # Errors
-/// [`StateError::NoAnchor`] if there is no such folder.
+/// [`StateError::NoRollbackCounter`] if there is no such folder.
 fn default_anchors() -> Result<PathBuf, StateError> {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
-    folder.map(|folder| folder.join("sotto").join("anchors")).ok_or(StateError::NoAnchor)
+    folder.map(|folder| folder.join("sotto").join("anchors")).ok_or(StateError::NoRollbackCounter)
 }
 
 /// The name of a state's folder: a hash, since an origin is not a valid file name.

@@ -264,8 +264,8 @@ impl HttpTransport {
         let skipped = std::io::copy(&mut whole.reader.by_ref().take(before), &mut std::io::sink());
         skipped.map_err(|error| failed(self, error))?;
         let mut bytes = Vec::new();
-        let wanted = range.end.saturating_sub(range.start);
-        whole.reader.by_ref().take(wanted).read_to_end(&mut bytes).map_err(|error| failed(self, error))?;
+        let expected = range.end.saturating_sub(range.start);
+        whole.reader.by_ref().take(expected).read_to_end(&mut bytes).map_err(|error| failed(self, error))?;
         whole.offset = range.end;
         self.whole = Some(whole);
         Ok(bytes)

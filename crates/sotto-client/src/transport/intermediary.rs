@@ -89,9 +89,9 @@ mod tests {
             (200, [Some("application/octet-stream"), Some("gzip"), None], "(gzip)", "compression"),
             (200, [Some("Text/HTML; charset=utf-8"), None, None], "HTML", "sotto server"),
         ];
-        for (status, headers, says, remedy) in cases {
+        for (status, headers, expected, remedy) in cases {
             let found = found(status, headers).unwrap();
-            assert!(found.to_string().contains(says) && found.fix().contains(remedy), "{found:?}");
+            assert!(found.to_string().contains(expected) && found.fix().contains(remedy), "{found:?}");
         }
     }
 }

@@ -2,7 +2,7 @@
 use crate::common::{server, server_of, value};
 use sotto_client::Table;
 use sotto_client::transport::{Request, Response};
-use sotto_wire::{Code, Problem, answer, query};
+use sotto_wire::{Problem, ProblemCode, answer, query};
 
 /// Looks up one row and three rows while `tamper` changes the responses, and returns the codes of
 /// the errors.
@@ -10,10 +10,10 @@ fn codes(tamper: impl Fn(&mut Vec<u8>) + Send + Clone + 'static) -> [&'static st
     let server = server(300, 2);
     let mut table = server.table().open().unwrap();
     server.tamper_asks(tamper);
-    server.heard();
+    server.received();
     let ask = |table: &mut Table, rows: &[u64]| table.get_many(rows).unwrap_err().code();
     let codes = [ask(&mut table, &[7]), ask(&mut table, &[7, 8, 299])];
-    assert_eq!(server.heard().len(), 2, "one request each");
+    assert_eq!(server.received().len(), 2, "one request each");
     codes
 }
 
@@ -62,13 +62,19 @@ fn every_bit_of_the_payload() {
 fn refusals_keep_their_names() {
     let server = server(300, 2);
     let mut table = server.table().open().unwrap();
-    for code in [Code::Malformed, Code::TooLarge, Code::Busy, Code::Internal, Code::EpochAhead] {
-        server.heard();
+    for code in [
+        ProblemCode::Malformed,
+        ProblemCode::TooLarge,
+        ProblemCode::Busy,
+        ProblemCode::Internal,
+        ProblemCode::EpochAhead,
+    ] {
+        server.received();
         server.tamper(move |_, _| Ok(Response::new(code.status(), Problem::new(code, "no").to_bytes())));
         let error = table.get(1).unwrap_err();
         assert_eq!(error.code(), code.text());
         assert_eq!(error.fix(), code.fix());
-        assert_eq!(server.heard().len(), 1);
+        assert_eq!(server.received().len(), 1);
     }
 }
 
@@ -78,9 +84,9 @@ fn a_new_epoch_is_opened_and_asked_anew() {
     let mut table = server.table().open().unwrap();
     assert_eq!(table.get(5).unwrap(), value(5, 2));
     server.with(|world| world.update(&[5]));
-    server.heard();
+    server.received();
     assert_eq!(table.get(5).unwrap(), [0xEE; 2]);
-    let paths: Vec<_> = server.heard().into_iter().map(|request| request.path).collect();
+    let paths: Vec<_> = server.received().into_iter().map(|request| request.path).collect();
     assert_eq!(paths.len(), 4, "refused, catalog, hint, answered: {paths:?}");
     assert_eq!(table.last_lookup().unwrap().epoch.0, 2);
     assert!(!table.refresh().unwrap(), "it is the newest");
@@ -90,13 +96,13 @@ fn a_new_epoch_is_opened_and_asked_anew() {
 fn an_epoch_that_never_settles_ends() {
     let server = server(300, 2);
     let mut table = server.table().open().unwrap();
-    let stale = || Problem::new(Code::StaleEpoch, "over").to_bytes();
+    let stale = || Problem::new(ProblemCode::StaleEpoch, "over").to_bytes();
     server.tamper(move |request, honest| {
         Ok(if request.path.ends_with("/ask") { Response::new(409, stale()) } else { honest })
     });
-    server.heard();
+    server.received();
     assert_eq!(table.get(5).unwrap_err().code(), "epoch-changed");
-    assert_eq!(server.heard().iter().filter(|request| request.path.ends_with("/ask")).count(), 2);
+    assert_eq!(server.received().iter().filter(|request| request.path.ends_with("/ask")).count(), 2);
 }
 
 #[test]
@@ -105,13 +111,13 @@ fn expired_keys_are_registered_anew() {
     let mut table = server.table().open().unwrap();
     assert_eq!(table.get(5).unwrap(), value(5, 2));
     server.with(|world| world.drop_sessions());
-    server.heard();
+    server.received();
     assert_eq!(table.get(6).unwrap(), value(6, 2));
-    let heard = server.heard();
-    let paths: Vec<_> = heard.iter().map(|request| request.path.rsplit('/').next().unwrap()).collect();
+    let received = server.received();
+    let paths: Vec<_> = received.iter().map(|request| request.path.rsplit('/').next().unwrap()).collect();
     assert_eq!(paths, ["ask", "keys", "ask"], "no catalog, no hint");
     let queries = |request: &Request| request.body[query::HEAD_BYTES..].to_vec();
-    assert_eq!(queries(&heard[0]), queries(&heard[2]), "the same query, bit for bit");
+    assert_eq!(queries(&received[0]), queries(&received[2]), "the same query, bit for bit");
     assert_eq!(table.stats().keys.requests, 2);
 }
 
@@ -119,13 +125,13 @@ fn expired_keys_are_registered_anew() {
 fn a_server_that_forgets_at_once_is_not_asked_for_ever() {
     let server = server_of("clear-keyed/1", 300, 2);
     let mut table = server.table().open().unwrap();
-    let forgotten = || Problem::new(Code::SessionExpired, "who are you?").to_bytes();
+    let forgotten = || Problem::new(ProblemCode::SessionExpired, "who are you?").to_bytes();
     server.tamper(move |request, honest| {
         Ok(if request.path.ends_with("/ask") { Response::new(410, forgotten()) } else { honest })
     });
-    server.heard();
+    server.received();
     assert_eq!(table.get(5).unwrap_err().code(), "session-expired");
-    assert_eq!(server.heard().len(), 3, "asked, registered, asked");
+    assert_eq!(server.received().len(), 3, "asked, registered, asked");
 }
 
 #[test]
@@ -134,9 +140,9 @@ fn keys_that_are_good_for_any_epoch_are_uploaded_once() {
     let mut table = server.table().open().unwrap();
     for row in [5, 6] {
         server.with(|world| world.update(&[row]));
-        server.heard();
+        server.received();
         assert_eq!(table.get(row).unwrap(), [0xEE; 2]);
-        let paths: Vec<_> = server.heard().into_iter().map(|request| request.path).collect();
+        let paths: Vec<_> = server.received().into_iter().map(|request| request.path).collect();
         assert_eq!(paths.len(), 3, "refused, catalog, answered: {paths:?}");
     }
     server.with(|world| world.update(&[7]));

@@ -139,10 +139,10 @@ fn rows_in_one_round() {
     assert_eq!(batch.get_many(&every).unwrap(), every.iter().map(|i| value(*i)).collect::<Vec<_>>());
     let seen = asked(&wire);
     assert_eq!(seen.len(), 18);
-    for wanted in [&[][..], &[399], &[7, 7, 399, 7]] {
-        let got = batch.get_many(wanted).unwrap();
-        assert_eq!(got, wanted.iter().map(|i| value(*i)).collect::<Vec<_>>());
-        assert_eq!(asked(&wire), seen, "{wanted:?}");
+    for expected in [&[][..], &[399], &[7, 7, 399, 7]] {
+        let got = batch.get_many(expected).unwrap();
+        assert_eq!(got, expected.iter().map(|i| value(*i)).collect::<Vec<_>>());
+        assert_eq!(asked(&wire), seen, "{expected:?}");
     }
     let named = batch.get_all(&[Lookup::Row(3), Lookup::Key("17"), Lookup::Bit(3 * 96)]).unwrap();
     let granted = |row: u64, value| LookupResult { row: Some(row), value: Some(value) };
@@ -160,8 +160,8 @@ fn rows_in_one_round() {
     // A lookup that cannot be served is refused after all tables were queried.
     assert_eq!(batch.get_many(&[400]).unwrap_err().code(), "misuse");
     assert_eq!(asked(&wire), seen);
-    for wish in [Lookup::Key("400"), Lookup::Key("x"), Lookup::Bit(400 * 96), Lookup::Bit(u64::MAX)] {
-        assert_eq!(batch.get_all(&[wish]).unwrap_err().code(), "no-such-row");
+    for lookup in [Lookup::Key("400"), Lookup::Key("x"), Lookup::Bit(400 * 96), Lookup::Bit(u64::MAX)] {
+        assert_eq!(batch.get_all(&[lookup]).unwrap_err().code(), "no-such-row");
         assert_eq!(asked(&wire), seen);
     }
     // A failed lookup affects no other.

@@ -25,7 +25,7 @@ use tempfile::TempDir;
 #[derive(Clone)]
 struct Shelf {
     folder: Arc<TempDir>,
-    heard: Arc<Mutex<Vec<Request>>>,
+    received: Arc<Mutex<Vec<Request>>>,
     /// Position of the byte to damage, from the end of the first table's answer.
     spoilt: Arc<Mutex<Option<usize>>>,
 }
@@ -34,7 +34,7 @@ impl Shelf {
     fn new(verified: RowProofs, lines: u64, layout: SourceLayout, sizes: impl Fn(u64) -> CodeSizes) -> Self {
         let folder = Arc::new(TempDir::new().unwrap());
         publish_by(&CLEAR_BATCH, verified, folder.path(), 1, lines, layout, sizes);
-        Shelf { folder, heard: Arc::default(), spoilt: Arc::default() }
+        Shelf { folder, received: Arc::default(), spoilt: Arc::default() }
     }
 
     fn dir(&self) -> StackDir {
@@ -79,8 +79,8 @@ impl Shelf {
                     return Response::new(error.code().status(), problem.to_bytes());
                 }
                 let queries = head.queries(&request.body, server.query_bytes()).unwrap();
-                let asks: Vec<_> = queries.into_iter().map(|query| (&session, query)).collect();
-                let answers: Vec<_> = server.answer_many(&asks).into_iter().map(Result::unwrap).collect();
+                let requests: Vec<_> = queries.into_iter().map(|query| (&session, query)).collect();
+                let answers: Vec<_> = server.answer_many(&requests).into_iter().map(Result::unwrap).collect();
                 let mut body = answer::encode(&head.pin, &answers).unwrap();
                 if let Some(at) = self.spoilt.lock().unwrap().filter(|_| name.ends_with("-0")) {
                     let at = body.len() - 1 - at;
@@ -95,7 +95,7 @@ impl Shelf {
     fn transport(&self) -> impl Transport + use<> {
         let shelf = self.clone();
         InProcessTransport::new(move |request: &Request| {
-            shelf.heard.lock().unwrap().push(request.clone());
+            shelf.received.lock().unwrap().push(request.clone());
             Ok(shelf.honest(request))
         })
     }
@@ -110,15 +110,15 @@ impl Shelf {
     /// The query requests since the last call: the table, and the positions in buckets that its
     /// queries are for.
     fn asked(&self) -> Vec<(String, Vec<u64>)> {
-        let heard = std::mem::take(&mut *self.heard.lock().unwrap());
-        let asks = heard.into_iter().filter(|request| request.method == Method::Post).map(|request| {
+        let received = std::mem::take(&mut *self.received.lock().unwrap());
+        let requests = received.into_iter().filter(|request| request.method == Method::Post).map(|request| {
             let words = request.body[query::HEAD_BYTES..].as_chunks::<8>().0;
             let table = request.path.split('/').nth(3).unwrap().to_owned();
             (table, words.iter().map(|word| u64::from_le_bytes(*word)).collect())
         });
-        let mut asks: Vec<_> = asks.collect();
-        asks.sort();
-        asks
+        let mut requests: Vec<_> = requests.collect();
+        requests.sort();
+        requests
     }
 }
 
@@ -140,9 +140,9 @@ fn a_round_is_one_query() {
         assert_eq!(batch.stack().tables()[0].session().buckets(), 18);
         shelf.asked();
         let every: Vec<u64> = (0..12).map(|i| i * 33).collect();
-        for wanted in [&every[..], &[], &[399], &[7, 7, 399, 7]] {
-            let values: Vec<_> = wanted.iter().map(|i| value(*i)).collect();
-            assert_eq!(batch.get_many(wanted).unwrap(), values);
+        for expected in [&every[..], &[], &[399], &[7, 7, 399, 7]] {
+            let values: Vec<_> = expected.iter().map(|i| value(*i)).collect();
+            assert_eq!(batch.get_many(expected).unwrap(), values);
             let asked = shelf.asked();
             assert_eq!(asked.len(), 1, "one request");
             assert_eq!(asked[0].1.len(), 18, "of one query, with a place in each bucket");
@@ -168,11 +168,11 @@ fn idle_places_are_random() {
 fn the_whole_table_comes_after_its_buckets() {
     let shelf = Shelf::new(RowProofs::IfCheap, 3000, rows(), with_spare);
     let mut batch = shelf.open();
-    let wanted: Vec<u64> = (0..20).map(|i| i * 149).collect();
+    let expected: Vec<u64> = (0..20).map(|i| i * 149).collect();
     for _ in 0..5 {
-        let values: Vec<_> = wanted.iter().map(|i| value(*i)).collect();
+        let values: Vec<_> = expected.iter().map(|i| value(*i)).collect();
         shelf.asked();
-        assert_eq!(batch.get_many(&wanted).unwrap(), values);
+        assert_eq!(batch.get_many(&expected).unwrap(), values);
         let asked = shelf.asked();
         let shape: Vec<_> = asked.iter().map(|(table, words)| (table.as_str(), words.len())).collect();
         assert_eq!(shape, [("many-0", 30), ("many-1", 6)]);
@@ -190,7 +190,7 @@ fn keys_are_found_in_buckets() {
 
 #[test]
 fn silence_tells_nothing_of_a_batch() {
-    let wishes: [&[Lookup<'_>]; 8] = [
+    let lookups: [&[Lookup<'_>]; 8] = [
         &[],
         &[Lookup::Row(0)],
         &[Lookup::Row(399), Lookup::Row(7), Lookup::Bit(12)],
@@ -200,12 +200,12 @@ fn silence_tells_nothing_of_a_batch() {
         &[Lookup::Key("12")],
         &[Lookup::Key("nothing")],
     ];
-    tells_nothing("buckets", &wishes, |wishes, transcript: &TranscriptRecorder| {
+    tells_nothing("buckets", &lookups, |lookups, transcript: &TranscriptRecorder| {
         let shelf = Shelf::new(RowProofs::No, 400, rows(), buckets_only);
         let mut batch = shelf.open();
-        shelf.heard.lock().unwrap().clear();
-        let granted = batch.get_all(wishes);
-        for request in shelf.heard.lock().unwrap().drain(..) {
+        shelf.received.lock().unwrap().clear();
+        let granted = batch.get_all(lookups);
+        for request in shelf.received.lock().unwrap().drain(..) {
             transcript.note("server", format!("{:?} {}", request.method, request.path), request.body.len());
         }
         granted

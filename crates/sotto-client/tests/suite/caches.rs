@@ -92,11 +92,11 @@ fn damaged_bytes_are_found_and_fetched_again() {
         let mut bad = hint.clone();
         bad[at] ^= 0x40;
         fs::write(&whole, bad).unwrap();
-        let (told, heard) = std::sync::mpsc::channel();
-        let builder = server.table().cache_dir(dir.path()).events(move |event| told.send(event).unwrap());
+        let (sender, received) = std::sync::mpsc::channel();
+        let builder = server.table().cache_dir(dir.path()).events(move |event| sender.send(event).unwrap());
         let mut table = builder.open().unwrap();
         assert!(
-            matches!(heard.try_iter().collect::<Vec<_>>()[..], [TableEvent::Repaired(_)]),
+            matches!(received.try_iter().collect::<Vec<_>>()[..], [TableEvent::Repaired(_)]),
             "said, and once"
         );
         assert_eq!(table.stats().cached_bytes, (at / CHUNK * CHUNK) as u64, "damage at {at}");
@@ -206,9 +206,9 @@ fn the_newest_epoch_seen_is_remembered_whoever_comes_last() {
     assert_eq!(open(&old, dir.path()).unwrap().catalog().epoch, Epoch(1));
     old.with(|world| world.tamper = None);
     assert_eq!(open(&old, dir.path()).map(|_| ()).unwrap_err().code(), "rollback");
-    new.heard();
+    new.received();
     open(&new, dir.path()).unwrap();
-    assert!(new.heard().iter().all(|request| request.range.is_none()), "its hint is still there");
+    assert!(new.received().iter().all(|request| request.range.is_none()), "its hint is still there");
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn several_at_once_download_once() {
             });
         }
     });
-    let ranges = server.heard().into_iter().filter(|request| request.range.is_some());
+    let ranges = server.received().into_iter().filter(|request| request.range.is_some());
     assert_eq!(ranges.count(), 1);
 }
 
@@ -374,10 +374,10 @@ fn a_full_disk_is_named_and_keeps_what_is_there() {
 #[test]
 fn progress_goes_up_and_ends() {
     let (server, dir) = (large(), dir());
-    let (told, heard) = std::sync::mpsc::channel();
+    let (sender, received) = std::sync::mpsc::channel();
     let builder = server.table().cache_dir(dir.path());
-    builder.progress(move |progress| told.send(progress).unwrap()).open().unwrap();
-    let steps: Vec<_> = heard.try_iter().map(|p| (p.stage, p.done, p.total)).collect();
+    builder.progress(move |progress| sender.send(progress).unwrap()).open().unwrap();
+    let steps: Vec<_> = received.try_iter().map(|p| (p.stage, p.done, p.total)).collect();
     use sotto_client::table::Stage;
     let hint = Stage::Artifact(Artifact::Hint);
     let all = 320_000;
@@ -410,9 +410,10 @@ fn keys_are_registered_once_and_used_by_every_opening() {
     assert_eq!(uploads(&server, kept), 0);
     // The server drops the keys and receives them again; then all processes know the new session id.
     server.with(|world| world.drop_sessions());
-    server.heard();
+    server.received();
     assert_eq!(uploads(&server, kept), 1);
-    let asked: Vec<_> = server.heard().into_iter().filter(|request| request.path.ends_with("/ask")).collect();
+    let asked: Vec<_> =
+        server.received().into_iter().filter(|request| request.path.ends_with("/ask")).collect();
     let query = |i: usize| asked[i].body[sotto_wire::query::HEAD_BYTES..].to_vec();
     assert!(asked.len() == 2 && query(0) == query(1), "one query, whatever the keys are called");
     assert_eq!(uploads(&server, kept), 0);
@@ -565,12 +566,12 @@ fn damaged_memory_gives_way_to_a_pin() {
         fs::write(memory(), &bad).unwrap();
         let error = open(&server, dir.path()).map(drop).unwrap_err();
         assert!(error.code() == "cache-memory" && error.fix().contains("pin"), "{error:?}");
-        let (told, heard) = std::sync::mpsc::channel();
+        let (sender, received) = std::sync::mpsc::channel();
         let pin = server.with(|world| world.pin());
         let pinned =
-            server.table().cache_dir(dir.path()).pin(pin).events(move |event| told.send(event).unwrap());
+            server.table().cache_dir(dir.path()).pin(pin).events(move |event| sender.send(event).unwrap());
         assert_eq!(pinned.open().unwrap().get(7).unwrap(), value(7, 2));
-        assert!(matches!(heard.try_iter().collect::<Vec<_>>()[..], [TableEvent::Repaired(_)]));
+        assert!(matches!(received.try_iter().collect::<Vec<_>>()[..], [TableEvent::Repaired(_)]));
         assert_eq!(fs::read_to_string(memory()).unwrap(), whole);
     }
     fs::write(dir.path().join("tables").join("another.json"), "{").unwrap();

@@ -6,7 +6,7 @@ use sotto_client::transport::{Request, Response};
 use sotto_client::{ClientError, Fault, Trust};
 use sotto_core::{Artifact, Epoch, ParamsReport, SchemeEntry};
 use sotto_testkit::{CLEAR, rng};
-use sotto_wire::{Code, Problem};
+use sotto_wire::{Problem, ProblemCode};
 use std::sync::LazyLock;
 
 /// Opens the table with the publisher's key pinned.
@@ -36,10 +36,10 @@ fn a_flipped_bit_anywhere_is_refused() {
         });
         let error = open(&server).map(|_| ()).unwrap_err();
         assert!(matches!(error, ClientError::Catalog(_)), "byte {at}: {error}");
-        let heard = server.heard();
+        let received = server.received();
         let catalog = |request: &Request| request.path.ends_with(crate::common::NAME);
         assert!(
-            heard.len() == 2 && heard.iter().all(catalog),
+            received.len() == 2 && received.iter().all(catalog),
             "nothing else is fetched on such a catalog's word"
         );
     }
@@ -62,19 +62,19 @@ fn a_catalog_that_was_damaged_on_its_way_is_fetched_once_more() {
         });
     };
     for pin in [None, Some(server.with(|world| world.pin()))] {
-        let (told, heard) = std::sync::mpsc::channel();
+        let (sender, received) = std::sync::mpsc::channel();
         damaged(1);
-        let builder = server.table().events(move |event| told.send(event).unwrap());
+        let builder = server.table().events(move |event| sender.send(event).unwrap());
         let mut table = pin.into_iter().fold(builder, |builder, pin| builder.pin(pin)).open().unwrap();
         assert_eq!(table.get(7).unwrap(), crate::common::value(7, 2));
-        let said: Vec<_> = heard.try_iter().map(|event: TableEvent| event.to_string()).collect();
+        let said: Vec<_> = received.try_iter().map(|event: TableEvent| event.to_string()).collect();
         assert_eq!(said, ["the table's catalog was damaged and was fetched again"]);
     }
     damaged(2);
     let error = open(&server).map(drop).unwrap_err();
     assert_eq!((error.code(), error.fault()), ("catalog-damaged", Fault::Network), "{error}");
     assert!(error.fix().contains("network"), "{error:?}");
-    server.heard();
+    server.received();
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn an_epoch_that_ends_while_it_is_opened_is_followed_by_the_next() {
     let mut first = true;
     server.tamper(move |request, honest| {
         let gone = request.range.is_some() && std::mem::take(&mut first);
-        let problem = Problem::new(Code::NoSuchArtifact, "dropped");
+        let problem = Problem::new(ProblemCode::NoSuchArtifact, "dropped");
         Ok(if gone { Response::new(404, problem.to_bytes()) } else { honest })
     });
     assert!(open(&server).is_ok());

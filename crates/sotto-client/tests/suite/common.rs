@@ -15,7 +15,7 @@ use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::{
     CLEAR, CLEAR_BATCH, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STATE, CLEAR_STREAM, CLEAR_TWO, rng,
 };
-use sotto_wire::{Code, FrameHeader, Problem, SessionId, answer, hints, keys, query, stream};
+use sotto_wire::{FrameHeader, Problem, ProblemCode, SessionId, answer, hints, keys, query, stream};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -209,7 +209,7 @@ impl World {
             .find_map(|section| self.image.section(*section))
             .map(|rows| blake3::hash(rows).into());
         let sink = MemorySink::holding(self.image.clone());
-        (self.scheme.server.revise.unwrap())(params.as_bytes(), &changes, &sink).unwrap();
+        (self.scheme.server.update_image.unwrap())(params.as_bytes(), &changes, &sink).unwrap();
         self.image = sink.into_image();
         self.catalog.epoch = Epoch(self.catalog.epoch.0 + 1);
         self.publish(rows);
@@ -237,7 +237,7 @@ impl World {
         self.sessions.clear();
     }
 
-    fn refuse(&self, code: Code) -> Response {
+    fn refuse(&self, code: ProblemCode) -> Response {
         let problem = Problem::new(code, "refused").with_epoch(self.catalog.epoch);
         Response::new(code.status(), problem.to_bytes())
     }
@@ -252,7 +252,7 @@ impl World {
                 let mut live = self.earlier.iter().chain([&newest]);
                 match live.find(|(live, _)| Some(*live) == epoch) {
                     Some((_, signed)) => Response::new(200, signed.clone()),
-                    None => self.refuse(Code::EpochExpired),
+                    None => self.refuse(ProblemCode::EpochExpired),
                 }
             }
             (Method::Get, path) if path.starts_with("/v1/logs/") => self.logged(path),
@@ -260,7 +260,7 @@ impl World {
                 let artifact =
                     path.strip_prefix("/v1/artifacts/").and_then(|digest| self.artifacts.get(digest));
                 match (artifact, &request.range) {
-                    (None, _) => self.refuse(Code::NoSuchArtifact),
+                    (None, _) => self.refuse(ProblemCode::NoSuchArtifact),
                     (Some(bytes), None) => Response::new(200, bytes.clone()),
                     (Some(bytes), Some(range)) => {
                         let end = bytes.len().min(range.end as usize);
@@ -270,9 +270,9 @@ impl World {
             }
             (Method::Post, path) if path == format!("{base}/keys") => self.admit(&request.body),
             (Method::Post, path) if path == format!("{base}/ask") => self.answer(&request.body),
-            (Method::Post, path) if path == format!("{base}/hints") => self.supply(&request.body),
+            (Method::Post, path) if path == format!("{base}/hints") => self.answer_hints(&request.body),
             (Method::Post, path) if path == format!("{base}/stream") => self.stream(&request.body),
-            _ => self.refuse(Code::NoSuchRoute),
+            _ => self.refuse(ProblemCode::NoSuchRoute),
         }
     }
 
@@ -284,7 +284,7 @@ impl World {
             .as_ref()
             .map(|folder| sotto_tlog::publisher_log::PublisherLog::open(folder).unwrap());
         let (Some(log), Some(path)) = (log, path.strip_prefix(&key)) else {
-            return self.refuse(Code::NotLogged);
+            return self.refuse(ProblemCode::NotLogged);
         };
         let found = match path.strip_prefix("proofs/") {
             Some(digest) => {
@@ -292,7 +292,7 @@ impl World {
             }
             None => sotto_tlog::LogLayout::place(path).and_then(|place| log.file(place).unwrap()),
         };
-        found.map_or_else(|| self.refuse(Code::NotLogged), |bytes| Response::new(200, bytes))
+        found.map_or_else(|| self.refuse(ProblemCode::NotLogged), |bytes| Response::new(200, bytes))
     }
 
     fn pinned(&self) -> FrameHeader {
@@ -324,24 +324,24 @@ impl World {
         let none = server.admit(&[]).ok();
         let session =
             if head.session == SessionId::NONE { none.as_ref() } else { self.sessions.get(&head.session.0) };
-        let Some(session) = session else { return self.refuse(Code::SessionExpired) };
+        let Some(session) = session else { return self.refuse(ProblemCode::SessionExpired) };
         let queries = head.queries(body, server.query_bytes()).unwrap();
-        let asks: Vec<_> = queries.into_iter().map(|query| (session, query)).collect();
-        let answers: Vec<_> = server.answer_many(&asks).into_iter().map(Result::unwrap).collect();
+        let pairs: Vec<_> = queries.into_iter().map(|query| (session, query)).collect();
+        let answers: Vec<_> = server.answer_many(&pairs).into_iter().map(Result::unwrap).collect();
         Response::new(200, answer::encode(&head.pin, &answers).unwrap())
     }
 
-    fn supply(&mut self, body: &[u8]) -> Response {
+    fn answer_hints(&mut self, body: &[u8]) -> Response {
         let server = self.open();
         let head = hints::HintRequestHead::parse(body).unwrap();
         if let Err(error) = self.pinned().check(&head.pin) {
             return self.refuse(error.code());
         }
         let hint_server = server.hint_server().unwrap();
-        let supply = hint_server
+        let answer_hints = hint_server
             .answer_hint_request(head.payload(body, hint_server.hint_request_bytes()).unwrap())
             .unwrap();
-        Response::new(200, hints::encode_response(&head.pin, &supply))
+        Response::new(200, hints::encode_response(&head.pin, &answer_hints))
     }
 
     fn stream(&mut self, body: &[u8]) -> Response {
@@ -350,10 +350,10 @@ impl World {
         if let Err(error) = self.pinned().check(&head.pin) {
             return self.refuse(error.code());
         }
-        let Some(scheme) = server.stream() else { return self.refuse(Code::CannotStream) };
+        let Some(scheme) = server.stream() else { return self.refuse(ProblemCode::CannotStream) };
         head.check(&scheme.units()).unwrap();
         let Some(session) = self.sessions.get(&head.session.0) else {
-            return self.refuse(Code::SessionExpired);
+            return self.refuse(ProblemCode::SessionExpired);
         };
         let prepared = scheme.prepare(session, head.query(body, server.query_bytes()).unwrap()).unwrap();
         let mut out = stream::answer_head(&head.pin);
@@ -420,7 +420,7 @@ impl Server {
     }
 
     /// The requests that were received since the last call.
-    pub fn heard(&self) -> Vec<Request> {
+    pub fn received(&self) -> Vec<Request> {
         self.with(|world| std::mem::take(&mut world.log))
     }
 }
@@ -474,9 +474,9 @@ pub fn open(servers: &[Server; 2]) -> Result<Table, ClientError> {
 }
 
 /// The bodies of the query requests that each server received since the last call.
-pub fn asks(servers: &[Server; 2]) -> [Vec<Vec<u8>>; 2] {
+pub fn query_bodies(servers: &[Server; 2]) -> [Vec<Vec<u8>>; 2] {
     servers.each_ref().map(|server| {
-        let heard = server.heard().into_iter().filter(|request| request.path.ends_with("/ask"));
-        heard.map(|request| request.body).collect()
+        let received = server.received().into_iter().filter(|request| request.path.ends_with("/ask"));
+        received.map(|request| request.body).collect()
     })
 }

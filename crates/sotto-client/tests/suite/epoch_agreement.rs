@@ -1,11 +1,11 @@
 //! Agreement of two servers: catalogs that differ, and epochs that one server has before the other.
-use crate::common::{NAME, Server, asks, open, pair, value};
+use crate::common::{NAME, Server, open, pair, query_bodies, value};
 use sotto_catalog::{SignedCatalog, SigningKey, Succession};
 use sotto_client::Fault;
 use sotto_client::transport::{Response, TransportError};
 use sotto_core::Epoch;
 use sotto_testkit::rng;
-use sotto_wire::{Code, Problem, query};
+use sotto_wire::{Problem, ProblemCode, query};
 
 /// Moves a server to the next epoch, with the same rows.
 fn move_on(server: &Server, keep: bool) {
@@ -22,7 +22,7 @@ fn catalogs_that_differ_are_refused_before_anything_else() {
         let servers = pair(10, 2);
         servers[1].with(change);
         let error = open(&servers).map(drop).unwrap_err();
-        let asked = servers.each_ref().map(|server| server.heard().len());
+        let asked = servers.each_ref().map(|server| server.received().len());
         assert_eq!(asked, [1, 1], "a catalog from each");
         (error.code(), error.to_string())
     };
@@ -43,7 +43,7 @@ fn the_newest_epoch_that_both_have_is_used() {
         move_on(&servers[ahead], true);
         let table = open(&servers).unwrap();
         assert_eq!(table.catalog().epoch.0, 1, "server {ahead} is ahead");
-        let asked = servers.each_ref().map(|server| server.heard().len());
+        let asked = servers.each_ref().map(|server| server.received().len());
         assert_eq!(asked[ahead], 2, "its newest, and the one both have");
         assert_eq!(asked[1 - ahead], 1);
     }
@@ -117,12 +117,12 @@ fn an_epoch_that_is_over_at_one_server_is_asked_anew_of_both() {
     for first in [0, 1] {
         let servers = pair(300, 2);
         let mut table = open(&servers).unwrap();
-        asks(&servers);
+        query_bodies(&servers);
         move_on(&servers[first], false);
         move_on(&servers[1 - first], true);
         assert_eq!(table.get(77).unwrap(), value(77, 2));
         assert_eq!(table.catalog().epoch.0, 2);
-        for bodies in asks(&servers) {
+        for bodies in query_bodies(&servers) {
             let [before, after] = bodies.as_slice() else { panic!("{} asks", bodies.len()) };
             assert_ne!(before[query::HEAD_BYTES..], after[query::HEAD_BYTES..], "a query of its own");
         }
@@ -134,33 +134,37 @@ fn a_row_that_an_epoch_has_lost_is_not_told_by_silence() {
     let heard_of = |row: u64| {
         let servers = pair(300, 2);
         let mut table = open(&servers).unwrap();
-        asks(&servers);
+        query_bodies(&servers);
         for server in &servers {
             move_on(server, false);
             server.with(|world| world.catalog.rows = 200);
         }
         let outcome = table.get(row).map_err(|error| error.code());
-        (outcome, asks(&servers).map(|bodies| bodies.iter().map(Vec::len).collect::<Vec<_>>()))
+        (outcome, query_bodies(&servers).map(|bodies| bodies.iter().map(Vec::len).collect::<Vec<_>>()))
     };
     let (there, usual) = heard_of(7);
     assert_eq!(there, Ok(value(7, 2)));
-    let (gone, heard) = heard_of(250);
+    let (gone, received) = heard_of(250);
     assert_eq!(gone, Err("misuse"));
-    assert_eq!(heard, usual);
+    assert_eq!(received, usual);
 }
 
 #[test]
 fn a_second_server_that_lies_about_epochs_stops_nothing_but_itself() {
     let servers = pair(300, 2);
     let mut table = open(&servers).unwrap();
-    asks(&servers);
-    let stale = Problem::new(Code::StaleEpoch, "over").to_bytes();
+    query_bodies(&servers);
+    let stale = Problem::new(ProblemCode::StaleEpoch, "over").to_bytes();
     servers[1].tamper(move |request, response| match request.path.ends_with("/ask") {
         true => Ok(Response::new(409, stale.clone())),
         false => Ok(response),
     });
     assert_eq!(table.get(9).unwrap_err().code(), "epoch-changed");
-    assert_eq!(asks(&servers).map(|bodies| bodies.len()), [2, 2], "asked anew once, and then given up");
+    assert_eq!(
+        query_bodies(&servers).map(|bodies| bodies.len()),
+        [2, 2],
+        "asked anew once, and then given up"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::common::{NAME, Server, resolve, server_of, value};
 use sotto_client::transport::{Response, Transport, TransportError};
 use sotto_client::{ClientError, Table};
-use sotto_wire::{Code, Problem, hints};
+use sotto_wire::{Problem, ProblemCode, hints};
 
 fn server(role: u8) -> Server {
     let server = server_of("clear-helped/1", 100, 32);
@@ -21,13 +21,13 @@ fn open(servers: &[Server; 2]) -> Result<Table, ClientError> {
 }
 
 /// The requests to each server other than for the catalog: the last part of the path, and the body.
-fn heard(server: &Server) -> Vec<(String, Vec<u8>)> {
-    let posts = server.heard().into_iter().filter(|request| !request.body.is_empty());
+fn received(server: &Server) -> Vec<(String, Vec<u8>)> {
+    let posts = server.received().into_iter().filter(|request| !request.body.is_empty());
     posts.map(|request| (request.path.rsplit('/').next().unwrap().to_owned(), request.body)).collect()
 }
 
 fn paths(server: &Server) -> Vec<String> {
-    heard(server).into_iter().map(|(path, _)| path).collect()
+    received(server).into_iter().map(|(path, _)| path).collect()
 }
 
 #[test]
@@ -47,17 +47,17 @@ fn hints_are_ordered_when_they_run_out_and_each_server_sees_its_part() {
 
 #[test]
 fn orders_do_not_depend_on_what_is_asked() {
-    let orders = |rows: [u64; 5]| {
+    let requests = |rows: [u64; 5]| {
         let servers = pair();
         let mut table = open(&servers).unwrap();
         rows.iter().for_each(|&row| drop(table.get(row).unwrap()));
         // The upper half of a hint request's number names the client, which differs each time.
-        heard(&servers[1])
+        received(&servers[1])
             .into_iter()
             .map(|(path, body)| (path, body[hints::HEAD_BYTES..][..4].to_vec()))
             .collect::<Vec<_>>()
     };
-    assert_eq!(orders([0, 1, 2, 3, 4]), orders([99, 99, 99, 99, 0]));
+    assert_eq!(requests([0, 1, 2, 3, 4]), requests([99, 99, 99, 99, 0]));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn hints_can_be_ordered_before_they_are_needed() {
     let mut table = open(&servers).unwrap();
     assert!(table.refill_hints().unwrap());
     assert!(!table.refill_hints().unwrap(), "enough for now");
-    heard(&servers[1]);
+    received(&servers[1]);
     table.get(1).unwrap();
     assert!(table.refill_hints().unwrap());
     servers[1].tamper(|_, _| Err(TransportError::Lost(String::new())));
@@ -87,7 +87,7 @@ fn an_order_that_was_lost_is_sent_again_bit_for_bit() {
     assert_eq!(paths(&servers[0]), [""; 0], "nothing is asked without a hint");
     servers[1].with(|world| world.tamper = None);
     table.get(1).unwrap();
-    let [(_, first), (_, again)] = &heard(&servers[1])[..] else { panic!("two orders") };
+    let [(_, first), (_, again)] = &received(&servers[1])[..] else { panic!("two orders") };
     assert_eq!(first, again);
 }
 
@@ -95,35 +95,35 @@ fn an_order_that_was_lost_is_sent_again_bit_for_bit() {
 fn a_supply_that_is_none_is_refused_and_costs_no_hint() {
     let servers = pair();
     let mut table = open(&servers).unwrap();
-    let order = |table: &mut Table| table.refill_hints().unwrap_err();
+    let request = |table: &mut Table| table.refill_hints().unwrap_err();
     for at in 0..48 {
         servers[1].tamper(move |_, mut response| {
             response.body[at] ^= 1;
             Ok(response)
         });
-        assert_eq!(order(&mut table).code(), "bad-answer", "byte {at}");
+        assert_eq!(request(&mut table).code(), "bad-answer", "byte {at}");
     }
     servers[1].tamper(|_, mut response| {
         response.body.pop();
         Ok(response)
     });
-    assert_eq!(order(&mut table).code(), "bad-answer");
+    assert_eq!(request(&mut table).code(), "bad-answer");
     // A well-formed response to another request, which the scheme has to refuse.
     servers[1].tamper(|_, mut response| {
         response.body[48] ^= 1;
         Ok(response)
     });
-    assert_eq!(order(&mut table).code(), "peer-misbehaved");
-    let busy = Problem::new(Code::Busy, "later").to_bytes();
+    assert_eq!(request(&mut table).code(), "peer-misbehaved");
+    let busy = Problem::new(ProblemCode::Busy, "later").to_bytes();
     servers[1].tamper(move |_, _| Ok(Response::new(429, busy.clone())));
-    assert_eq!(order(&mut table).code(), "busy");
+    assert_eq!(request(&mut table).code(), "busy");
     servers[1].with(|world| world.tamper = None);
     assert_eq!(table.get(7).unwrap(), value(7, 32));
 }
 
 /// The client that made a hint request.
-fn client(order: &[u8]) -> [u8; 4] {
-    *order[hints::HEAD_BYTES + 4..].first_chunk().unwrap()
+fn client(request: &[u8]) -> [u8; 4] {
+    *request[hints::HEAD_BYTES + 4..].first_chunk().unwrap()
 }
 
 #[test]
@@ -138,11 +138,11 @@ fn other_servers_or_another_order_of_them_is_another_client() {
     assert_eq!(get([&first, &helper], 1).unwrap(), value(1, 32));
     assert_eq!(get([&first, &other], 2).unwrap(), value(2, 32));
     // Neither server learns what the other knows of a client's hints.
-    let told = [1, 2].map(|i: usize| heard(&servers[i]));
-    let [[(_, one)], [(_, two)]] = told.each_ref().map(Vec::as_slice) else { panic!("{told:?}") };
+    let bodies = [1, 2].map(|i: usize| received(&servers[i]));
+    let [[(_, one)], [(_, two)]] = bodies.each_ref().map(Vec::as_slice) else { panic!("{bodies:?}") };
     assert_ne!(client(one), client(two));
     assert_eq!(get([&helper, &first], 3).unwrap_err().code(), "wrong-server");
-    let [(_, swapped)] = &heard(&servers[0])[2..] else { panic!("the third is an order") };
+    let [(_, swapped)] = &received(&servers[0])[2..] else { panic!("the third is an order") };
     assert!(client(swapped) != client(one) && client(swapped) != client(two));
     assert_eq!(get([&first, &helper], 4).unwrap(), value(4, 32));
     assert!(paths(&servers[1]).is_empty(), "the first state is as it was");
@@ -164,10 +164,10 @@ fn a_full_ask_is_answered_however_few_hints_a_supply_has() {
     for (rows, row_bytes) in [(3, 5), (40, 5), (1000, 5), (20, 40_000)] {
         let mut table = real("s3pir-two/1", rows, row_bytes as u64);
         let most = table.session().max_rows() as u64;
-        let wanted: Vec<u64> = (0..most).map(|i| i % rows).collect();
+        let expected: Vec<u64> = (0..most).map(|i| i % rows).collect();
         for _ in 0..3 {
             assert_eq!(
-                table.get_many(&wanted).unwrap()[1],
+                table.get_many(&expected).unwrap()[1],
                 value(1, row_bytes),
                 "{rows} rows, {most} at once"
             );

@@ -47,9 +47,9 @@ fn a_table_over_http() {
 
 #[test]
 fn every_client_sends_the_same_headers() {
-    let (told, heard) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let url = http(move |head, _| {
-        told.send(head.to_owned()).unwrap();
+        sender.send(head.to_owned()).unwrap();
         http_response(200, "set-cookie: id=1\r\n", b"")
     });
     let mut first = HttpTransport::new(&url, &HttpSettings::default()).unwrap();
@@ -57,7 +57,7 @@ fn every_client_sends_the_same_headers() {
     first.call(&post()).unwrap();
     HttpTransport::new(&url, &HttpSettings::default()).unwrap().call(&post()).unwrap();
     first.call(&Request::get_range("/v1/artifacts/00".to_owned(), 5..10)).unwrap();
-    let heads: Vec<String> = heard.iter().take(4).collect();
+    let heads: Vec<String> = received.iter().take(4).collect();
     assert_eq!(heads[0], heads[1], "the second request says no more than the first");
     assert_eq!(heads[0], heads[2], "clients look alike");
     let names = |head: &str| -> BTreeSet<String> {
@@ -131,11 +131,11 @@ fn what_stands_in_front_of_a_server_is_named() {
 /// A cache that answers a request for a range with the whole resource.
 #[test]
 fn ranges_are_read_from_a_resource_that_comes_whole() {
-    let (told, heard) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let resource: Vec<u8> = (0..=255).collect();
     let (sent, from) = (resource.clone(), 10..60);
     let url = http(move |_, _| {
-        told.send(()).unwrap();
+        sender.send(()).unwrap();
         http_response(200, "", &sent)
     });
     let mut server = HttpTransport::new(&url, &HttpSettings::default()).unwrap();
@@ -144,7 +144,7 @@ fn ranges_are_read_from_a_resource_that_comes_whole() {
     };
     assert_eq!(read(from), resource[10..60]);
     assert_eq!(read(60..200), resource[60..200]);
-    assert_eq!(heard.try_iter().count(), 1, "ranges in order take one download");
+    assert_eq!(received.try_iter().count(), 1, "ranges in order take one download");
     assert_eq!(read(5..7), resource[5..7]);
     assert_eq!(read(7..300), resource[7..], "a range ends with the resource");
 }
@@ -190,7 +190,7 @@ fn unusable_roots_are_named() {
 
 #[test]
 fn what_was_lost_or_refused_for_now_is_sent_again_bit_for_bit() {
-    let (told, heard) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let mut replies = [
         Vec::new(),
         http_response(503, "retry-after: 0\r\n", b""),
@@ -200,14 +200,14 @@ fn what_was_lost_or_refused_for_now_is_sent_again_bit_for_bit() {
     ]
     .into_iter();
     let url = http(move |head, body| {
-        told.send((head.to_owned(), body.to_vec())).unwrap();
+        sender.send((head.to_owned(), body.to_vec())).unwrap();
         replies.next().unwrap()
     });
     let mut transport = quick(HttpTransport::new(&url, &HttpSettings::default()).unwrap());
     let response = transport.call(&post()).unwrap();
     assert_eq!((response.body.as_slice(), response.server_timing.as_deref()), (&b"done"[..], Some("x")));
     assert_eq!(transport.retries(), 4);
-    let sent: Vec<_> = heard.try_iter().collect();
+    let sent: Vec<_> = received.try_iter().collect();
     assert_eq!(sent.len(), 5);
     assert!(sent.iter().all(|one| *one == sent[0]));
     assert_eq!(sent[0].1, post().body);
@@ -240,8 +240,8 @@ fn retries_end() {
 /// The wait is limited by time, and not by the number of attempts over broken connections.
 #[test]
 fn a_busy_server_is_waited_out_and_somebody_is_told() {
-    let (told, heard) = mpsc::channel();
-    let call = |max_wait, told: mpsc::Sender<Duration>| {
+    let (sender, received) = mpsc::channel();
+    let call = |max_wait, sender: mpsc::Sender<Duration>| {
         let mut refusals = 9;
         let server = InProcessTransport::new(move |_: &Request| {
             refusals -= 1;
@@ -252,19 +252,19 @@ fn a_busy_server_is_waited_out_and_somebody_is_told() {
         let quick = Duration::from_millis(1);
         let policy = RetryPolicy { attempts: 2, first_pause: quick, longest_pause: quick, max_wait };
         let mut retrying =
-            RetryTransport::new(server, policy).on_busy(move |limit| told.send(limit).unwrap());
+            RetryTransport::new(server, policy).on_busy(move |limit| sender.send(limit).unwrap());
         (retrying.call(&post()).unwrap().status, retrying.retries())
     };
-    assert_eq!(call(Duration::from_millis(18), told.clone()), (200, 9));
-    assert_eq!(call(Duration::from_millis(17), told.clone()), (429, 8));
-    assert_eq!(call(Duration::ZERO, told), (429, 0));
-    assert_eq!(heard.try_iter().count(), 0, "a moment is not worth a word");
+    assert_eq!(call(Duration::from_millis(18), sender.clone()), (200, 9));
+    assert_eq!(call(Duration::from_millis(17), sender.clone()), (429, 8));
+    assert_eq!(call(Duration::ZERO, sender), (429, 0));
+    assert_eq!(received.try_iter().count(), 0, "a moment is not worth a word");
 }
 
 /// A wait of a second is reported once.
 #[test]
 fn a_busy_server_that_asks_for_a_second_is_spoken_of() {
-    let (told, heard) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let mut refused = false;
     let server = InProcessTransport::new(move |_: &Request| {
         let retry_after = Some(Duration::from_secs(1));
@@ -272,9 +272,9 @@ fn a_busy_server_that_asks_for_a_second_is_spoken_of() {
         Ok(if std::mem::replace(&mut refused, true) { Response::new(200, Vec::new()) } else { busy })
     });
     let policy = RetryPolicy { max_wait: Duration::from_secs(7), ..RetryPolicy::default() };
-    let mut retrying = RetryTransport::new(server, policy).on_busy(move |limit| told.send(limit).unwrap());
+    let mut retrying = RetryTransport::new(server, policy).on_busy(move |limit| sender.send(limit).unwrap());
     assert_eq!(retrying.call(&post()).unwrap().status, 200);
-    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [Duration::from_secs(7)]);
+    assert_eq!(received.try_iter().collect::<Vec<_>>(), [Duration::from_secs(7)]);
 }
 
 #[test]

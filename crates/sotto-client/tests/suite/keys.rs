@@ -9,20 +9,21 @@ use sotto_wire::{SessionId, query};
 use std::time::Duration;
 
 /// The requests to a server: names of the keys of queries, and `keys` for each registration.
-fn heard(server: &Server) -> Vec<String> {
-    let told = server.heard().into_iter().filter_map(|request| match request.path.rsplit('/').next()? {
-        "keys" => Some("keys".to_owned()),
-        "ask" => {
-            let SessionId(id) = query::QueryHead::parse(&request.body).unwrap().session;
-            Some(id[0].to_string())
-        }
-        _ => None,
-    });
-    told.collect()
+fn received(server: &Server) -> Vec<String> {
+    let requests =
+        server.received().into_iter().filter_map(|request| match request.path.rsplit('/').next()? {
+            "keys" => Some("keys".to_owned()),
+            "ask" => {
+                let SessionId(id) = query::QueryHead::parse(&request.body).unwrap().session;
+                Some(id[0].to_string())
+            }
+            _ => None,
+        });
+    requests.collect()
 }
 
 fn asked(server: &Server) -> Vec<String> {
-    heard(server).into_iter().filter(|told| told != "keys").collect()
+    received(server).into_iter().filter(|request| request != "keys").collect()
 }
 
 fn keyed() -> Server {
@@ -32,21 +33,21 @@ fn keyed() -> Server {
 #[test]
 fn keys_end_after_so_many_queries() {
     let server = keyed();
-    let (told, events) = std::sync::mpsc::channel();
-    let listener = move |event| told.send(event).unwrap();
+    let (sender, events) = std::sync::mpsc::channel();
+    let listener = move |event| sender.send(event).unwrap();
     let mut table = server.table().max_keys_queries(4).events(listener).open().unwrap();
     for row in 0..9 {
         assert_eq!(table.get(row).unwrap(), value(row, 8));
     }
     let expected = ["keys", "1", "1", "1", "1", "keys", "2", "2", "2", "2", "keys", "3"];
-    assert_eq!(heard(&server), expected);
+    assert_eq!(received(&server), expected);
     assert_eq!(events.try_iter().collect::<Vec<_>>(), [TableEvent::KeysRotated, TableEvent::KeysRotated]);
     assert_eq!(table.stats().keys.requests, 3);
     // Rows in one request count one by one, and one request is never under two keys.
     table.get_many(&[0, 1]).unwrap();
     table.get_many(&[2, 3]).unwrap();
     table.get_many(&[5; 20]).unwrap();
-    assert_eq!(heard(&server), ["3", "keys", "4", "keys", "5"]);
+    assert_eq!(received(&server), ["3", "keys", "4", "keys", "5"]);
 }
 
 #[test]
@@ -56,7 +57,7 @@ fn keys_end_after_so_much_time() {
     table.get(1).unwrap();
     std::thread::sleep(Duration::from_millis(2100));
     table.get(1).unwrap();
-    assert_eq!(heard(&server), ["keys", "1", "keys", "2"]);
+    assert_eq!(received(&server), ["keys", "1", "keys", "2"]);
 }
 
 /// New keys are registered for the newest epoch, whose blocks may start at another key.
@@ -71,9 +72,9 @@ fn what_is_wanted_is_looked_for_where_the_next_keys_are_good() {
         let TableKind::Range { first, .. } = &mut world.catalog.kind else { panic!("a table of ranges") };
         *first += 256;
     });
-    server.heard();
+    server.received();
     assert_eq!(table.get_key("10.0.9.1").unwrap(), value(8, 8));
-    assert_eq!(heard(&server), ["keys", "2"]);
+    assert_eq!(received(&server), ["keys", "2"]);
 }
 
 #[test]
@@ -81,7 +82,7 @@ fn keys_of_any_age_do_no_harm() {
     let server = keyed();
     let mut table = server.table().max_keys_age(Duration::MAX).max_keys_queries(u64::MAX).open().unwrap();
     (0..3).for_each(|row| drop(table.get(row).unwrap()));
-    assert_eq!(heard(&server), ["keys", "1", "1", "1"]);
+    assert_eq!(received(&server), ["keys", "1", "1", "1"]);
 }
 
 #[test]
@@ -98,12 +99,12 @@ fn an_error_changes_no_keys() {
     server.with(|world| world.drop_sessions());
     table.get(5).unwrap();
     let bodies: Vec<_> =
-        server.heard().into_iter().filter(|one| one.path.ends_with("/keys")).map(|one| one.body).collect();
+        server.received().into_iter().filter(|one| one.path.ends_with("/keys")).map(|one| one.body).collect();
     assert!(bodies.len() == 2 && bodies[0] == bodies[1]);
     table.get(5).unwrap();
-    assert_eq!(heard(&server), ["1"]);
+    assert_eq!(received(&server), ["1"]);
     table.get(5).unwrap();
-    assert_eq!(heard(&server), ["keys", "2"]);
+    assert_eq!(received(&server), ["keys", "2"]);
     // The next epoch uses them too.
     server.with(|world| world.update(&[]));
     table.get(5).unwrap();
@@ -115,17 +116,17 @@ fn nothing_is_asked_under_keys_that_have_ended() {
     let server = keyed();
     let mut table = server.table().max_keys_queries(2).open().unwrap();
     (0..2).for_each(|row| drop(table.get(row).unwrap()));
-    server.heard();
+    server.received();
     // A server that takes no more keys gets no more queries.
     server.tamper(|request, honest| match request.path.ends_with("/keys") {
         true => Ok(sotto_client::transport::Response::new(503, Vec::new())),
         false => Ok(honest),
     });
     table.get(3).unwrap_err();
-    assert_eq!(heard(&server), ["keys"]);
+    assert_eq!(received(&server), ["keys"]);
     server.with(|world| world.tamper = None);
     table.get(3).unwrap();
-    assert_eq!(heard(&server), ["keys", "3"]);
+    assert_eq!(received(&server), ["keys", "3"]);
 }
 
 #[test]
@@ -139,17 +140,17 @@ fn the_next_keys_are_there_in_time() {
     }
     assert!(table.is_preparing());
     // They are registered while the old ones are in use, and taken when those end.
-    let mut all = heard(&server);
+    let mut all = received(&server);
     for _ in 0..200 {
-        if all.iter().filter(|told| *told == "keys").count() == 2 {
+        if all.iter().filter(|request| *request == "keys").count() == 2 {
             break;
         }
         std::thread::sleep(Duration::from_millis(10));
-        all.extend(heard(&server));
+        all.extend(received(&server));
     }
-    assert_eq!(all.iter().filter(|told| *told == "keys").count(), 2, "{all:?}");
+    assert_eq!(all.iter().filter(|request| *request == "keys").count(), 2, "{all:?}");
     (7..9).for_each(|row| assert_eq!(table.get(row).unwrap(), value(row, 8)));
-    assert_eq!(heard(&server), ["1", "2"]);
+    assert_eq!(received(&server), ["1", "2"]);
     assert!(!table.is_preparing());
 
     // The table moves on meanwhile, and the next keys with it.
@@ -189,7 +190,7 @@ fn calls_count_together() {
     for row in 0..5 {
         assert_eq!(open(4).get(row).unwrap(), value(row, 8));
     }
-    assert_eq!(heard(&server), ["keys", "1", "1", "1", "1", "keys", "2"]);
+    assert_eq!(received(&server), ["keys", "1", "1", "1", "1", "keys", "2"]);
     // Reserved uses that were not made are released at the end of a call, also of two at once.
     let used = || {
         let entry = Keyring::open(dir.path(), None).unwrap().read(&KeyringSlot::of("memory:", NAME)).unwrap();
@@ -237,5 +238,5 @@ fn a_table_without_keys_changes_none() {
     let server = server_of("clear/1", 300, 8);
     let mut table = TableBuilder::max_keys_queries(server.table(), 1).open().unwrap();
     (0..5).for_each(|row| drop(table.get(row).unwrap()));
-    assert!(heard(&server).iter().all(|told| told != "keys"));
+    assert!(received(&server).iter().all(|request| request != "keys"));
 }

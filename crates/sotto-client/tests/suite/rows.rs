@@ -67,7 +67,7 @@ fn look(server: &Server, session: &mut Session, row: u64) -> Vec<u8> {
 /// The ranges of artifacts that were requested from a server.
 fn ranges(server: &Server) -> Vec<(u64, u64)> {
     let of = |request: Request| request.range.map(|range| (range.start, range.end));
-    server.heard().into_iter().filter_map(of).collect()
+    server.received().into_iter().filter_map(of).collect()
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_server_that_has_another_epoch_each_time_is_given_up() {
     let builder =
         server.table().state_in_memory().preparation_transports(move || vec![boxed(again.transport())]);
     let mut table = builder.open().unwrap();
-    server.heard();
+    server.received();
     server.tamper(|request, honest| {
         let gone = Response::new(404, br#"{"code":"no-such-artifact"}"#.to_vec());
         Ok(if request.range.is_some() { gone } else { honest })
@@ -248,7 +248,7 @@ fn a_server_that_has_another_epoch_each_time_is_given_up() {
     std::thread::spawn(move || done.send(table.renew().map_err(|error| error.code())));
     let outcome = outcome.recv_timeout(std::time::Duration::from_secs(30)).expect("an end");
     assert_eq!(outcome, Err("epoch-changed"));
-    assert!(server.heard().len() < 12);
+    assert!(server.received().len() < 12);
 }
 
 #[test]
@@ -256,10 +256,10 @@ fn a_preparation_goes_on_from_the_chunk_it_had_come_to() {
     let server = table();
     for parts in [0, 1, 2] {
         let resuming = begun(&server, parts);
-        let kept = resuming.prepare.checkpoint().unwrap().kept();
+        let kept = resuming.prepare.checkpoint().unwrap().absorbed_bytes();
         let end = (parts as u64) << 24;
         assert!(kept <= end && kept + WIDTH > end, "whole records of what came");
-        server.heard();
+        server.received();
         let mut session = settle(&server, SessionSetup::resuming(server.config(), resuming));
         assert_eq!(ranges(&server)[0].0, kept / CHUNK as u64 * CHUNK as u64);
         for row in [0, kept / WIDTH, ROWS - 1] {
@@ -380,8 +380,8 @@ fn a_client_that_could_not_follow_is_discarded() {
 
     let (mut io, mut opening) = (io_of(&server), SessionSetup::new(server.config()));
     opening.fetch_catalog(&mut io).unwrap();
-    let mut way = opening.delta_chain(session.state_version().unwrap(), &mut io).unwrap();
-    let failed = session.apply_delta_step(way.next_step(&mut io).unwrap().unwrap());
+    let mut chain = opening.delta_chain(session.state_version().unwrap(), &mut io).unwrap();
+    let failed = session.apply_delta_step(chain.next_step(&mut io).unwrap().unwrap());
     assert!(matches!(failed, Err(ClientError::Core(sotto_core::Error::Peer(_)))), "{failed:?}");
     assert!(session.is_discarded() && session.state_version().is_none());
     let refused = session.query(&[4], &mut seeded("after")).unwrap_err();
@@ -411,20 +411,20 @@ fn a_client_that_could_not_follow_is_discarded() {
 fn what_leads_nowhere_is_typed() {
     let server = small();
     let mut session = settle(&server, SessionSetup::new(server.config()));
-    let basis = session.state_version().unwrap();
+    let version = session.state_version().unwrap();
     epochs(&server, &[&[1], &[2], &[3]]);
     let (mut io, mut opening) = (io_of(&server), SessionSetup::new(server.config()));
     opening.fetch_catalog(&mut io).unwrap();
-    assert_eq!(opening.delta_chain(basis, &mut io).map(|way| way.bytes()).unwrap(), 3 * (8 + WIDTH));
-    server.heard();
+    assert_eq!(opening.delta_chain(version, &mut io).map(|chain| chain.bytes()).unwrap(), 3 * (8 + WIDTH));
+    server.received();
     server.with(|world| world.earlier.clear());
-    let gone = opening.delta_chain(basis, &mut io).map(drop);
+    let gone = opening.delta_chain(version, &mut io).map(drop);
     assert!(matches!(gone, Err(ClientError::NoDeltaChain { from: Epoch(1), to: Epoch(4), .. })), "{gone:?}");
-    let heard = server.heard();
-    assert!(heard.len() == 1 && heard[0].path.ends_with("?epoch=2"), "{heard:?}");
-    let other = StateVersion { params: ParamsDigest([7; 32]), ..basis };
+    let received = server.received();
+    assert!(received.len() == 1 && received[0].path.ends_with("?epoch=2"), "{received:?}");
+    let other = StateVersion { params: ParamsDigest([7; 32]), ..version };
     let other = opening.delta_chain(other, &mut io).map(drop);
     assert!(matches!(other, Err(ClientError::NoDeltaChain { .. })));
-    let mut nowhere = opening.delta_chain(StateVersion { epoch: Epoch(4), ..basis }, &mut io).unwrap();
+    let mut nowhere = opening.delta_chain(StateVersion { epoch: Epoch(4), ..version }, &mut io).unwrap();
     assert!(nowhere.next_step(&mut io).unwrap().is_none());
 }

@@ -48,7 +48,7 @@ impl SetupIo for Recorder {
 /// The ranges of artifacts that were requested since the last call.
 fn ranges(server: &Server) -> Vec<(u64, u64)> {
     let of = |request: Request| request.range.map(|range| (range.start, range.end));
-    server.heard().into_iter().filter_map(of).collect()
+    server.received().into_iter().filter_map(of).collect()
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_step_that_failed_can_be_tried_again() {
     });
     setup.complete(&mut io).unwrap_err();
     server.with(|world| world.tamper = None);
-    server.heard();
+    server.received();
     setup.complete(&mut io).unwrap();
     assert_eq!(ranges(&server), [(2 * CHUNK as u64, 320_000)], "what was right is not fetched again");
     assert!(setup.finish().is_ok());

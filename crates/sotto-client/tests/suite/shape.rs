@@ -15,13 +15,13 @@ fn every_lookup_looks_the_same() {
     for row_bytes in [2, 32, 4096] {
         let server = server(300, row_bytes);
         let mut table = server.table().open().unwrap();
-        server.heard();
+        server.received();
         let mut shapes = Vec::new();
         for row in [0, 1, 17, 150, 298, 299, 0, 0] {
             assert_eq!(table.get(row).unwrap(), value(row, row_bytes as usize));
-            let heard = server.heard();
-            assert_eq!(heard.len(), 1, "one lookup is one request");
-            shapes.push(shape(&heard[0]));
+            let received = server.received();
+            assert_eq!(received.len(), 1, "one lookup is one request");
+            shapes.push(shape(&received[0]));
         }
         assert!(shapes.iter().all(|one| *one == shapes[0]), "{shapes:?}");
     }
@@ -33,15 +33,15 @@ fn a_lookup_of_several_rows_shows_their_number_and_nothing_else() {
     let mut table = server.table().open().unwrap();
     let mut shapes = Vec::new();
     for rows in [[0, 1, 2], [7, 7, 7], [299, 150, 0]] {
-        server.heard();
+        server.received();
         assert_eq!(table.get_many(&rows).unwrap(), rows.map(|row| value(row, 2)));
-        let heard = server.heard();
-        assert_eq!(heard.len(), 1);
-        shapes.push(shape(&heard[0]));
+        let received = server.received();
+        assert_eq!(received.len(), 1);
+        shapes.push(shape(&received[0]));
     }
     assert!(shapes.iter().all(|one| *one == shapes[0]));
     table.get(5).unwrap();
-    assert_ne!(shape(&server.heard()[0]), shapes[0], "the number does show");
+    assert_ne!(shape(&server.received()[0]), shapes[0], "the number does show");
 }
 
 #[test]
@@ -52,15 +52,15 @@ fn keys_that_are_there_look_like_keys_that_are_not() {
     let mut shapes = Vec::new();
     // Row 0 contains the empty value: no range covers its block.
     for (key, row) in [("10.0.0.1", 0), ("10.0.9.255", 9), ("10.1.43.0", 299)] {
-        server.heard();
+        server.received();
         assert_eq!(table.get_key(key).unwrap(), value(row, 2));
-        shapes.push(shape(&server.heard()[0]));
+        shapes.push(shape(&server.received()[0]));
     }
     assert!(shapes.iter().all(|one| *one == shapes[0]));
     let error = table.get_key("11.0.0.0").unwrap_err();
     assert_eq!(error.code(), "no-such-row");
     assert!(!error.to_string().contains("11.0.0.0"), "what is looked up is private");
-    shapes.push(shape(&server.heard()[0]));
+    shapes.push(shape(&server.received()[0]));
     assert!(shapes.iter().all(|one| *one == shapes[0]), "what names no row is asked for like any other");
 }
 
@@ -70,7 +70,7 @@ fn every_opening_looks_the_same() {
     let openings: Vec<_> = (0..2)
         .map(|_| {
             server.table().open().unwrap();
-            server.heard()
+            server.received()
         })
         .collect();
     assert_eq!(openings[0], openings[1]);
@@ -84,9 +84,9 @@ fn keys_have_one_size() {
         .map(|_| {
             let mut table = server.table().open().unwrap();
             assert_eq!(table.get(299).unwrap(), value(299, 2));
-            let heard = server.heard();
-            assert_eq!(heard.iter().filter(|request| request.path.ends_with("/keys")).count(), 1);
-            heard.iter().map(|r| (r.method, r.path.clone(), r.body.len())).collect::<Vec<_>>()
+            let received = server.received();
+            assert_eq!(received.iter().filter(|request| request.path.ends_with("/keys")).count(), 1);
+            received.iter().map(|r| (r.method, r.path.clone(), r.body.len())).collect::<Vec<_>>()
         })
         .collect();
     assert_eq!(openings[0], openings[1]);
@@ -96,12 +96,12 @@ fn keys_have_one_size() {
 fn an_unreadable_answer_is_not_asked_for_again() {
     let server = server(300, 2);
     let mut table = server.table().open().unwrap();
-    server.heard();
+    server.received();
     // The record is not the one the hint speaks of.
     server.tamper_asks(|body| *body.last_mut().unwrap() ^= 1);
     let error = table.get(5).unwrap_err();
     assert_eq!(error.code(), "unreadable");
-    assert_eq!(server.heard().len(), 1, "a retry would tell the server");
+    assert_eq!(server.received().len(), 1, "a retry would tell the server");
     server.with(|world| world.tamper = None);
     assert_eq!(table.get(5).unwrap(), value(5, 2), "asking is the caller's decision");
 }
@@ -110,12 +110,12 @@ fn an_unreadable_answer_is_not_asked_for_again() {
 fn a_call_for_nothing_sends_nothing_and_one_for_much_sends_several() {
     let server = server(300, 2);
     let mut table = server.table().open().unwrap();
-    server.heard();
+    server.received();
     assert_eq!(table.get_many(&[]).unwrap_err().code(), "too-many-rows");
-    assert_eq!(server.heard(), []);
+    assert_eq!(server.received(), []);
     for (rows, requests) in [(64, 1), (65, 2), (200, 4)] {
         assert_eq!(table.get_many(&vec![0; rows]).unwrap().len(), rows);
-        assert_eq!(server.heard().len(), requests);
+        assert_eq!(server.received().len(), requests);
     }
 }
 
@@ -123,11 +123,11 @@ fn a_call_for_nothing_sends_nothing_and_one_for_much_sends_several() {
 fn statistics_are_those_of_the_wire() {
     let server = server(300, 2);
     let mut table = server.table().open().unwrap();
-    server.heard();
+    server.received();
     table.get(299).unwrap();
-    let (last, heard) = (table.last_lookup().unwrap().clone(), server.heard());
-    assert_eq!(last.up, heard[0].body.len() as u64);
-    assert_eq!(last.query_prefix, heard[0].body[query::HEAD_BYTES..]);
+    let (last, received) = (table.last_lookup().unwrap().clone(), server.received());
+    assert_eq!(last.up, received[0].body.len() as u64);
+    assert_eq!(last.query_prefix, received[0].body[query::HEAD_BYTES..]);
     assert_eq!((last.rows, last.queries), (1, 1));
     let stats = table.stats();
     assert_eq!(

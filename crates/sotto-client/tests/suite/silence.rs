@@ -18,7 +18,7 @@ const ROWS: u64 = 300;
 const WIDTH: u64 = 16;
 
 /// Rows that exist, rows that a smaller table lacks, and rows that never existed.
-const WISHES: [Lookup<'_>; 12] = [
+const LOOKUPS: [Lookup<'_>; 12] = [
     Lookup::Row(0),
     Lookup::Row(7),
     Lookup::Row(250),
@@ -78,11 +78,11 @@ fn look<T>(
     let mut table = Table::over_all(lines, NAME).resolve(resolve).state_in_memory().open().unwrap();
     for server in &servers {
         server.with(publisher);
-        server.heard();
+        server.received();
     }
     let outcome = ask(&mut table);
     for (i, server) in servers.iter().enumerate() {
-        for request in server.heard() {
+        for request in server.received() {
             transcript.note(format!("server {i}"), name(&request), request.body.len());
         }
     }
@@ -102,11 +102,11 @@ fn addresses() -> Vec<Server> {
 #[test]
 fn one_wish_is_like_another() {
     for (name, publisher) in PUBLISHERS {
-        tells_nothing(name, &WISHES, |wish, seen| {
-            look(one("clear/1"), publisher, seen, |table| table.get_all(&[*wish]))
+        tells_nothing(name, &LOOKUPS, |lookup, seen| {
+            look(one("clear/1"), publisher, seen, |table| table.get_all(&[*lookup]))
         });
-        tells_nothing(&format!("{name}, by address"), &KEYS, |wish, seen| {
-            look(addresses, publisher, seen, |table| table.get_all(&[*wish]))
+        tells_nothing(&format!("{name}, by address"), &KEYS, |lookup, seen| {
+            look(addresses, publisher, seen, |table| table.get_all(&[*lookup]))
         });
     }
 }
@@ -114,21 +114,21 @@ fn one_wish_is_like_another() {
 #[test]
 fn so_it_is_in_company() {
     for (name, publisher) in PUBLISHERS {
-        tells_nothing(name, &WISHES, |wish, seen| {
-            let wishes = [Lookup::Row(0), *wish, Lookup::Bit(9)];
-            look(one("clear/1"), publisher, seen, |table| table.get_all(&wishes))
+        tells_nothing(name, &LOOKUPS, |lookup, seen| {
+            let lookups = [Lookup::Row(0), *lookup, Lookup::Bit(9)];
+            look(one("clear/1"), publisher, seen, |table| table.get_all(&lookups))
         });
     }
 }
 
 #[test]
 fn a_wish_that_cannot_be_granted_spoils_no_other() {
-    for (make, wishes) in
-        [(&addresses as &dyn Fn() -> Vec<Server>, &KEYS[..]), (&one("clear/1"), &WISHES[..])]
+    for (make, lookups) in
+        [(&addresses as &dyn Fn() -> Vec<Server>, &KEYS[..]), (&one("clear/1"), &LOOKUPS[..])]
     {
-        tells_nothing("one by one", wishes, |wish, seen| {
-            let each = look(make, |_| (), seen, |table| table.get_each(&[*wish, Lookup::Row(3)]))?;
-            assert!(each[1].is_ok(), "{wish:?}");
+        tells_nothing("one by one", lookups, |lookup, seen| {
+            let each = look(make, |_| (), seen, |table| table.get_each(&[*lookup, Lookup::Row(3)]))?;
+            assert!(each[1].is_ok(), "{lookup:?}");
             each.into_iter().collect::<Result<Vec<_>, _>>()
         });
     }
@@ -146,8 +146,8 @@ fn so_it_is_with_every_kind_of_client() {
     };
     for (name, publisher) in &PUBLISHERS[..3] {
         let check = |scheme: &str, make: &dyn Fn() -> Vec<Server>| {
-            tells_nothing(&format!("{name}, {scheme}"), &WISHES, |wish, seen| {
-                look(make, *publisher, seen, |table| table.get_all(&[*wish]))
+            tells_nothing(&format!("{name}, {scheme}"), &LOOKUPS, |lookup, seen| {
+                look(make, *publisher, seen, |table| table.get_all(&[*lookup]))
             });
         };
         for scheme in ["clear-keyed/1", "clear-rows/1", "clear-state/1", "simplepir/1", "s3pir/1", "piano/1"]
@@ -224,7 +224,7 @@ fn keys_in_sums_are_alike_too() {
         server.with(summed);
         vec![server]
     };
-    let wishes = [
+    let lookups = [
         Lookup::Key("one.example"),
         Lookup::Key("other.example"),
         Lookup::Key("no domain"),
@@ -240,8 +240,8 @@ fn keys_in_sums_are_alike_too() {
         }),
     ];
     for (name, publisher) in publishers {
-        tells_nothing(name, &wishes, |wish, seen| {
-            look(make, publisher, seen, |table| table.get_all(&[*wish]))
+        tells_nothing(name, &lookups, |lookup, seen| {
+            look(make, publisher, seen, |table| table.get_all(&[*lookup]))
         });
     }
 }
@@ -254,7 +254,7 @@ fn keys_are_alike_also_where_they_are_none() {
         vec![server]
     };
     let long = "a-long-name.".repeat(4) + "example";
-    let wishes = [
+    let lookups = [
         Lookup::Key("one.example"),
         Lookup::Key("other.example"),
         Lookup::Key(&long),
@@ -277,12 +277,14 @@ fn keys_are_alike_also_where_they_are_none() {
         }),
     ];
     for (name, publisher) in publishers {
-        tells_nothing(name, &wishes, |wish, seen| {
+        tells_nothing(name, &lookups, |lookup, seen| {
             let granted =
-                look(make, publisher, seen, |table| table.get_all(&[*wish, Lookup::Key("two.example")]));
+                look(make, publisher, seen, |table| table.get_all(&[*lookup, Lookup::Key("two.example")]));
             // The rows of the last publisher belong to no key.
             granted.or_else(|error| match (name, error.code()) {
-                ("no keys any more", "no-such-row") if *wish == wishes[0] => Ok(Vec::<LookupResult>::new()),
+                ("no keys any more", "no-such-row") if *lookup == lookups[0] => {
+                    Ok(Vec::<LookupResult>::new())
+                }
                 _ => Err(error),
             })
         });
@@ -309,11 +311,11 @@ fn a_key_whose_rows_do_not_fit_one_request_is_asked_in_several() {
             keyed(world, 3, 40);
         }),
     ];
-    let wishes =
+    let lookups =
         [Lookup::Key("one.example"), Lookup::Key("other.example"), Lookup::Key("no domain"), Lookup::Row(3)];
     for (name, publisher) in publishers {
-        tells_nothing(name, &wishes, |wish, seen| {
-            look(make, publisher, seen, |table| table.get_all(&[*wish, Lookup::Key("two.example")]))
+        tells_nothing(name, &lookups, |lookup, seen| {
+            look(make, publisher, seen, |table| table.get_all(&[*lookup, Lookup::Key("two.example")]))
         });
     }
 }
@@ -322,19 +324,19 @@ fn a_key_whose_rows_do_not_fit_one_request_is_asked_in_several() {
 fn the_rows_of_a_key_are_of_one_epoch_whenever_the_next_one_comes() {
     let [server] = &wide("clear/1")()[..] else { panic!("one server") };
     server.with(|world| keyed(world, 2, 40));
-    let (world, mut asks) = (server.clone(), 0);
+    let (world, mut queries) = (server.clone(), 0);
     let transport = InProcessTransport::new(move |request: &Request| {
-        asks += usize::from(request.path.ends_with("/ask"));
-        if asks == 2 {
-            asks += 1;
+        queries += usize::from(request.path.ends_with("/ask"));
+        if queries == 2 {
+            queries += 1;
             world.with(|world| world.update(&[]));
         }
         world.with(|world| world.call(request))
     });
     let mut table = Table::over(transport, NAME).resolve(resolve).open().unwrap();
     table.find("one.example").unwrap();
-    let asks = server.heard().into_iter().filter(|request| request.path.ends_with("/ask"));
-    let epochs: Vec<u64> = asks.map(|ask| QueryHead::parse(&ask.body).unwrap().pin.epoch.0).collect();
+    let queries = server.received().into_iter().filter(|request| request.path.ends_with("/ask"));
+    let epochs: Vec<u64> = queries.map(|ask| QueryHead::parse(&ask.body).unwrap().pin.epoch.0).collect();
     assert_eq!(epochs, [1, 1, 2, 2], "the second is refused, and both are asked anew");
 }
 
@@ -363,17 +365,17 @@ fn more_wishes_than_a_request_holds_make_several_none_of_which_is_left_out() {
     tells_nothing("an answer that is spoilt", &[4, 0, 1, 2, 3], |spoilt, seen| {
         let servers = wide("clear/1")();
         let mut table = servers[0].table().open().unwrap();
-        let (spoilt, mut asks) = (*spoilt, 0);
-        servers[0].heard();
+        let (spoilt, mut queries) = (*spoilt, 0);
+        servers[0].received();
         servers[0].tamper_asks(move |body| {
-            if asks == spoilt {
+            if queries == spoilt {
                 let last = body.len() - 1;
                 body[last] ^= 1;
             }
-            asks += 1;
+            queries += 1;
         });
         let outcome = table.get_many(&[1, 2, 3, 4]);
-        for request in servers[0].heard() {
+        for request in servers[0].received() {
             seen.note("server", name(&request), request.body.len());
         }
         outcome

@@ -1,6 +1,6 @@
 //! A client that requires one snapshot accepts that one, and no other.
 
-use crate::common::{Server, asks, pair, server, server_of, table_of, value};
+use crate::common::{Server, pair, query_bodies, server, server_of, table_of, value};
 use sotto_catalog::Hex32;
 use sotto_client::{ClientError, Fault, Table};
 use sotto_core::Epoch;
@@ -21,8 +21,8 @@ fn moves_on(server: &Server) {
 /// the error.
 fn refused(server: &Server, outcome: Result<Table, ClientError>) -> ClientError {
     let error = outcome.map(drop).unwrap_err();
-    let heard = server.heard();
-    assert!(heard.iter().all(|request| request.path == "/v1/tables/squares"), "{heard:?}");
+    let received = server.received();
+    assert!(received.iter().all(|request| request.path == "/v1/tables/squares"), "{received:?}");
     error
 }
 
@@ -32,7 +32,7 @@ fn the_snapshot_that_was_named_is_opened_and_no_other() {
     let right = digest(&server);
     let mut table = server.table().snapshot(right).open().unwrap();
     assert_eq!(table.get(7).unwrap(), value(7, 32));
-    server.heard();
+    server.received();
 
     let wrong = Hex32::from([7; 32]);
     let error = refused(&server, server.table().snapshot(wrong).open());
@@ -52,13 +52,13 @@ fn a_table_that_moves_on_is_left_where_it_is() {
     let mut table = server.table().snapshot(first).open().unwrap();
     moves_on(&server);
     assert_eq!(table.refresh().unwrap_err().code(), "other-snapshot");
-    server.heard();
+    server.received();
     for _ in 0..2 {
         let error = table.get(1).unwrap_err();
         assert!(matches!(error, ClientError::OtherSnapshot { epoch: Epoch(2), .. }), "{error:?}");
         // One query of the epoch that has ended, and none of the next epoch.
-        let heard = server.heard();
-        assert_eq!(heard.iter().filter(|request| request.path.ends_with("/ask")).count(), 1);
+        let received = server.received();
+        assert_eq!(received.iter().filter(|request| request.path.ends_with("/ask")).count(), 1);
         assert_eq!(table.catalog().digest().unwrap(), first);
     }
     assert_eq!(refused(&server, server.table().snapshot(first).open()).code(), "other-snapshot");
@@ -95,14 +95,15 @@ fn hints_of_a_state_are_spent_at_one_snapshot_only() {
     let mut table = open(Some(first)).unwrap();
     assert_eq!(table.get(4).unwrap(), value(4, 32));
     moves_on(&server);
-    server.heard();
+    server.received();
     assert_eq!(table.get(5).unwrap_err().code(), "other-snapshot");
     let spent = table.budget();
     // The refused query was logged and is sent again, so no further hint is spent.
     assert_eq!(table.get(6).unwrap_err().code(), "other-snapshot");
     assert_eq!(table.budget(), spent);
-    let heard: Vec<_> = server.heard().into_iter().filter(|request| request.path.ends_with("/ask")).collect();
-    assert!(heard.windows(2).all(|two| two[0].body == two[1].body), "another query was sent");
+    let received: Vec<_> =
+        server.received().into_iter().filter(|request| request.path.ends_with("/ask")).collect();
+    assert!(received.windows(2).all(|two| two[0].body == two[1].body), "another query was sent");
     drop(table);
     // A refused client does not change the state; another one advances it.
     assert_eq!(refused(&server, open(Some(first))).code(), "other-snapshot");
@@ -126,9 +127,9 @@ fn two_servers_are_asked_about_one_snapshot() {
     moves_on(&servers[1]);
     assert_eq!(table_of(&both).snapshot(first).open().unwrap().catalog().epoch, Epoch(1));
     moves_on(&servers[0]);
-    asks(&servers);
+    query_bodies(&servers);
     assert_eq!(table_of(&both).snapshot(first).open().map(drop).unwrap_err().code(), "other-snapshot");
-    assert_eq!(asks(&servers).map(|bodies| bodies.len()), [0, 0]);
+    assert_eq!(query_bodies(&servers).map(|bodies| bodies.len()), [0, 0]);
     assert_eq!(table.get(9).unwrap_err().code(), "other-snapshot");
-    assert_eq!(asks(&servers).map(|bodies| bodies.len()), [1, 1], "of the epoch that is over");
+    assert_eq!(query_bodies(&servers).map(|bodies| bodies.len()), [1, 1], "of the epoch that is over");
 }

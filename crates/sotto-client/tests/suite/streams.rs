@@ -6,7 +6,7 @@ use sotto_catalog::{ArtifactEntry, RowsRoot};
 use sotto_client::table::{Stage, Table};
 use sotto_client::transport::{Request, Response};
 use sotto_core::{Artifact, Image, Section};
-use sotto_wire::{Code, Problem, stream};
+use sotto_wire::{Problem, ProblemCode, stream};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
@@ -30,8 +30,8 @@ fn stream_of(table: &mut Table, row: u64) -> Result<Vec<u8>, (&'static str, Vec<
 
 /// The stream requests that a server received: the first unit and the query of each.
 fn asked(server: &Server) -> Vec<(u64, Vec<u8>)> {
-    let heard = server.heard();
-    let streams = heard.iter().filter(|request| request.path.ends_with("/stream"));
+    let received = server.received();
+    let streams = received.iter().filter(|request| request.path.ends_with("/stream"));
     let head = |request: &Request| stream::StreamHead::parse(&request.body).unwrap();
     streams.map(|request| (head(request).first, request.body[stream::HEAD_BYTES..].to_vec())).collect()
 }
@@ -68,16 +68,20 @@ fn a_row_comes_whole_and_without_its_padding() {
 fn every_stream_looks_the_same() {
     let server = streams(4096);
     let mut table = server.table().open().unwrap();
-    server.heard();
+    server.received();
     let mut shapes = Vec::new();
     for row in [0, 1, 2, 0] {
         let stats = table.stream(row, &mut io::sink()).unwrap();
-        let heard = server.heard();
-        assert_eq!(heard.len(), 1);
-        assert_eq!((stats.requests, stats.up), (1, heard[0].body.len() as u64));
+        let received = server.received();
+        assert_eq!(received.len(), 1);
+        assert_eq!((stats.requests, stats.up), (1, received[0].body.len() as u64));
         assert_eq!((stats.row_bytes, stats.epoch), (4096, 1));
         assert!(stats.down > 4096 && stats.units > 1);
-        shapes.push((heard[0].path.clone(), heard[0].body[..stream::HEAD_BYTES].to_vec(), heard[0].limit));
+        shapes.push((
+            received[0].path.clone(),
+            received[0].body[..stream::HEAD_BYTES].to_vec(),
+            received[0].limit,
+        ));
     }
     assert!(shapes.iter().all(|one| *one == shapes[0]));
     assert_eq!(table.stats().streams.requests, 4);
@@ -86,17 +90,17 @@ fn every_stream_looks_the_same() {
 #[test]
 fn progress_goes_to_the_end_and_never_back() {
     let server = streams(4096);
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let telling = told.clone();
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let sink = steps.clone();
     let builder = server.table().progress(move |at| {
         if at.stage == Stage::Row {
-            telling.lock().unwrap().push((at.done, at.total));
+            sink.lock().unwrap().push((at.done, at.total));
         }
     });
     builder.open().unwrap().stream(1, &mut io::sink()).unwrap();
-    let told = told.lock().unwrap();
-    assert!(told.windows(2).all(|pair| pair[0] <= pair[1]));
-    assert_eq!(told.last(), Some(&(4096, 4096)));
+    let steps = steps.lock().unwrap();
+    assert!(steps.windows(2).all(|pair| pair[0] <= pair[1]));
+    assert_eq!(steps.last(), Some(&(4096, 4096)));
 }
 
 #[test]
@@ -114,7 +118,7 @@ fn a_stream_that_breaks_goes_on_where_it_broke_off() {
         (&[48 + 1032 + 5, 48 + 2 * 1032, 20, 20, 48], &[0, 1, 3, 3, 3, 3]),
     ] {
         let mut table = breaking(&server, after);
-        server.heard();
+        server.received();
         assert_eq!(stream_of(&mut table, 1).unwrap(), vec![0xEE; 4096], "cut after {after:?}");
         let asked = asked(&server);
         assert_eq!(asked.iter().map(|(first, _)| *first).collect::<Vec<_>>(), starts);
@@ -126,7 +130,7 @@ fn a_stream_that_breaks_goes_on_where_it_broke_off() {
 fn a_line_that_breaks_without_end_ends() {
     let server = streams(4096);
     let mut table = breaking(&server, &[48 + 1032 + 9, 9, 9, 9, 9, 9]);
-    server.heard();
+    server.received();
     assert_eq!(stream_of(&mut table, 1), Err(("connection-lost", value(1, 4096)[..1024].to_vec())));
     assert_eq!(asked(&server).len(), 5);
     assert_eq!(stream_of(&mut table, 1).unwrap(), value(1, 4096), "the next one is a new one");
@@ -138,20 +142,20 @@ fn keys_the_server_has_dropped_are_registered_again_in_the_middle() {
     let mut line = breaking_line(&server, &[48 + 2 * 1032]);
     line.forgets = Some(server.clone());
     let mut table = Table::over(line, crate::common::NAME).resolve(crate::common::resolve).open().unwrap();
-    server.heard();
+    server.received();
     assert_eq!(stream_of(&mut table, 1).unwrap(), value(1, 4096));
     assert_eq!(table.stats().keys.requests, 2);
     let asked = asked(&server);
     assert_eq!(asked.iter().map(|(first, _)| *first).collect::<Vec<_>>(), [0, 2, 2]);
     assert!(asked.iter().all(|(_, query)| *query == asked[0].1));
     // A server that drops keys at once is given up.
-    let forgotten = || Problem::new(Code::SessionExpired, "who are you?").to_bytes();
+    let forgotten = || Problem::new(ProblemCode::SessionExpired, "who are you?").to_bytes();
     server.tamper(move |request, honest| {
         Ok(if request.path.ends_with("/stream") { Response::new(410, forgotten()) } else { honest })
     });
-    server.heard();
+    server.received();
     assert_eq!(stream_of(&mut table, 1), Err(("session-expired", vec![])));
-    assert_eq!(server.heard().len(), 4, "asked, registered, asked; and the keys that were for nothing");
+    assert_eq!(server.received().len(), 4, "asked, registered, asked; and the keys that were for nothing");
 }
 
 #[test]
@@ -165,7 +169,7 @@ fn rows_of_two_epochs_do_not_mix() {
 
     // Later it is an error.
     let mut table = breaking(&server, &[48 + 1032]);
-    let stale = || Problem::new(Code::StaleEpoch, "over").to_bytes();
+    let stale = || Problem::new(ProblemCode::StaleEpoch, "over").to_bytes();
     let mut first = true;
     server.tamper(move |request, honest| {
         let over = request.path.ends_with("/stream") && !std::mem::replace(&mut first, false);
@@ -184,13 +188,13 @@ fn a_damaged_unit_ends_the_stream_and_is_not_told() {
         }
         Ok(response)
     });
-    server.heard();
+    server.received();
     assert_eq!(stream_of(&mut table, 1), Err(("unreadable", value(1, 4096)[..1024].to_vec())));
-    assert_eq!(server.heard().len(), 1, "a retry would tell the server");
+    assert_eq!(server.received().len(), 1, "a retry would tell the server");
 
     // Every response is read to its end, and every broken stream is resumed.
     let mut table = breaking(&server, &[48 + 2 * 1032]);
-    server.heard();
+    server.received();
     assert_eq!(stream_of(&mut table, 1), Err(("unreadable", value(1, 4096)[..1024].to_vec())));
     assert_eq!(asked(&server).iter().map(|(first, _)| *first).collect::<Vec<_>>(), [0, 2]);
     assert_eq!(table.stats().streams.down, 2 * (48 + 2 * 1032));
@@ -228,11 +232,11 @@ fn what_cannot_be_streamed_is_not_asked_for() {
         (streams(8), "share a record"),
     ] {
         let mut table = server.table().open().unwrap();
-        server.heard();
+        server.received();
         let error = table.stream(1, &mut io::sink()).unwrap_err();
         assert_eq!(error.code(), "cannot-stream");
         assert!(error.to_string().contains(why), "{error}");
-        assert_eq!(server.heard(), []);
+        assert_eq!(server.received(), []);
     }
 }
 
@@ -253,9 +257,9 @@ impl Write for Full {
 fn a_full_disk_ends_the_stream() {
     let server = streams(4096);
     let mut table = server.table().open().unwrap();
-    server.heard();
+    server.received();
     assert_eq!(table.stream(1, &mut Full(2000)).unwrap_err().code(), "output");
-    assert_eq!(server.heard().len(), 1);
+    assert_eq!(server.received().len(), 1);
 }
 
 /// Gives the table a tree over its rows, each of which is a leaf.

@@ -1,10 +1,10 @@
 //! Tables of two servers: each receives its own query, and neither is trusted alone.
-use crate::common::{NAME, asks, boxed, open, pair, resolve, server, table_of, value};
+use crate::common::{NAME, boxed, open, pair, query_bodies, resolve, server, table_of, value};
 use sotto_client::transport::InProcessTransport;
 use sotto_client::transport::retry::{RetryPolicy, RetryTransport};
 use sotto_client::transport::{Request, Response, TransportError};
 use sotto_client::{Fault, Table};
-use sotto_wire::{Code, Problem, query};
+use sotto_wire::{Problem, ProblemCode, query};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -29,16 +29,20 @@ fn each_server_sees_one_frame_of_one_shape_with_its_own_number() {
     let mut table = open(&servers).unwrap();
     let mut shapes = Vec::new();
     for row in [0, 7, 7, 299] {
-        asks(&servers);
+        query_bodies(&servers);
         table.get(row).unwrap();
-        let heard = asks(&servers);
-        for (server, bodies) in (0..).zip(&heard) {
+        let received = query_bodies(&servers);
+        for (server, bodies) in (0..).zip(&received) {
             let [body] = bodies.as_slice() else { panic!("{} requests", bodies.len()) };
             let head = query::QueryHead::parse(body).unwrap();
             assert_eq!((head.pin.server, head.count), (server, 1));
         }
-        assert_ne!(heard[0][0][query::HEAD_BYTES..], heard[1][0][query::HEAD_BYTES..], "the halves differ");
-        shapes.push(heard.map(|bodies| (bodies[0][..query::HEAD_BYTES].to_vec(), bodies[0].len())));
+        assert_ne!(
+            received[0][0][query::HEAD_BYTES..],
+            received[1][0][query::HEAD_BYTES..],
+            "the halves differ"
+        );
+        shapes.push(received.map(|bodies| (bodies[0][..query::HEAD_BYTES].to_vec(), bodies[0].len())));
     }
     assert!(shapes.iter().all(|one| *one == shapes[0]));
 }
@@ -46,19 +50,19 @@ fn each_server_sees_one_frame_of_one_shape_with_its_own_number() {
 #[test]
 fn both_are_asked_at_once() {
     let servers = pair(300, 2);
-    let (told, heard) = mpsc::channel();
-    let heard = Mutex::new(heard);
+    let (sender, received) = mpsc::channel();
+    let received = Mutex::new(received);
     // The first server answers only once the second has received its request.
     servers[0].tamper(move |request, response| {
         if request.path.ends_with("/ask") {
-            let other = heard.lock().unwrap().recv_timeout(Duration::from_secs(20));
+            let other = received.lock().unwrap().recv_timeout(Duration::from_secs(20));
             other.map_err(|_| TransportError::Lost("the other server was not asked".to_owned()))?;
         }
         Ok(response)
     });
     servers[1].tamper(move |request, response| {
         if request.path.ends_with("/ask") {
-            told.send(()).unwrap();
+            sender.send(()).unwrap();
         }
         Ok(response)
     });
@@ -74,10 +78,10 @@ fn a_table_has_as_many_servers_as_its_scheme_asks() {
     let error = table_of(&[&first, &second, &second]).open().map(drop).unwrap_err();
     assert_eq!(error.code(), "server-count");
     let (one, other) = (server(10, 2), server(10, 2));
-    one.heard();
+    one.received();
     let error = table_of(&[&one, &other]).open().map(drop).unwrap_err();
     assert_eq!(error.code(), "server-count");
-    assert_eq!((one.heard().len(), other.heard().len()), (1, 0), "one catalog says it all");
+    assert_eq!((one.received().len(), other.received().len()), (1, 0), "one catalog says it all");
     let error = table_of(&[]).open().map(drop).unwrap_err();
     assert_eq!(error.code(), "bad-address");
 }
@@ -94,18 +98,19 @@ fn servers_in_the_wrong_order_are_named() {
 fn one_server_that_is_down_is_named_and_the_other_is_not_believed() {
     let servers = pair(300, 2);
     let mut table = open(&servers).unwrap();
-    asks(&servers);
+    query_bodies(&servers);
     for (down, server) in servers.iter().enumerate() {
         server.tamper(|_, _| Err(TransportError::Lost("gone".to_owned())));
         let error = table.get(9).unwrap_err();
         assert_eq!((error.code(), error.fault()), ("connection-lost", Fault::Network));
         assert!(error.to_string().starts_with(&format!("server {down}: ")), "{error}");
-        assert_eq!(asks(&servers).map(|bodies| bodies.len()), [1, 1], "both are asked all the same");
+        assert_eq!(query_bodies(&servers).map(|bodies| bodies.len()), [1, 1], "both are asked all the same");
         server.with(|world| world.tamper = None);
         assert_eq!(table.get(9).unwrap(), value(9, 2));
-        asks(&servers);
+        query_bodies(&servers);
     }
-    let refuse = |_: &Request, _| Ok(Response::new(500, Problem::new(Code::Internal, "no").to_bytes()));
+    let refuse =
+        |_: &Request, _| Ok(Response::new(500, Problem::new(ProblemCode::Internal, "no").to_bytes()));
     servers[1].tamper(refuse);
     let error = table.get(9).unwrap_err();
     assert_eq!((error.code(), error.root().to_string()), ("internal", "the server refused: no".to_owned()));
@@ -126,9 +131,9 @@ fn what_is_lost_is_sent_again_bit_for_bit_and_to_that_server_alone() {
     let policy = RetryPolicy { attempts: 5, first_pause: pause, longest_pause: pause, max_wait: pause * 15 };
     let transports = servers.each_ref().map(|server| boxed(RetryTransport::new(server.transport(), policy)));
     let mut table = Table::over_all(transports.into(), NAME).resolve(resolve).open().unwrap();
-    asks(&servers);
+    query_bodies(&servers);
     assert_eq!(table.get(9).unwrap(), value(9, 2));
-    let [first, second] = asks(&servers);
+    let [first, second] = query_bodies(&servers);
     assert_eq!((first.len(), second.len(), table.stats().retries), (1, 4, 3));
     assert!(second.iter().all(|body| *body == second[0]));
 }
@@ -156,10 +161,10 @@ fn answers_of_the_wrong_server_are_refused() {
 fn statistics_count_both_servers() {
     let servers = pair(300, 2);
     let mut table = open(&servers).unwrap();
-    asks(&servers);
+    query_bodies(&servers);
     table.get(299).unwrap();
     let last = table.last_lookup().unwrap().clone();
-    let sent = asks(&servers).map(|bodies| bodies[0].len() as u64);
+    let sent = query_bodies(&servers).map(|bodies| bodies[0].len() as u64);
     assert_eq!((last.up, last.servers.len()), (sent[0] + sent[1], 2));
     assert_eq!(last.down, last.servers.iter().map(|share| share.down).sum::<u64>());
     let stats = table.stats();

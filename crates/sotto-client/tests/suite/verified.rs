@@ -11,7 +11,7 @@ use sotto_db::table::RawFile;
 use sotto_db::{EncodeOptions, RowProofs, TableDir, UpdateOptions, encode_table, update_table};
 use sotto_prg::system_rng;
 use sotto_server::{RunningServer, Server, ServerConfig, TableConfig};
-use sotto_wire::{Code, FrameHeader, Problem, SessionId, answer, query, routes};
+use sotto_wire::{FrameHeader, Problem, ProblemCode, SessionId, answer, query, routes};
 use std::fs::{self, File};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
@@ -130,7 +130,7 @@ fn a_server_of_a_downloadable_table_takes_no_queries() {
     let pin = FrameHeader { server: 0, epoch: table.catalog().epoch, digest };
     let body = query::encode(&pin, &SessionId::NONE, &[[]; 2]).unwrap();
     let response = http(&servers[0]).call(&Request::post(routes::query("t"), body, 1000)).unwrap();
-    assert_eq!(Problem::read(response.status, &response.body).code, Code::WrongServer);
+    assert_eq!(Problem::read(response.status, &response.body).code, ProblemCode::WrongServer);
 }
 
 #[test]
@@ -197,12 +197,12 @@ fn what_makes_a_client_give_up_is_one_servers_own_share() {
         let (servers, liars) = (published.serve(), changed.serve());
         for who in [0, 1] {
             let differs = Arc::new(Mutex::new(false));
-            let (told, mut other) = (differs.clone(), http(&liars[who]));
+            let (flag, mut other) = (differs.clone(), http(&liars[who]));
             let wire = Wire::default();
             wire.tamper_asks(move |request, response| {
                 let lied = other.call(request).unwrap();
                 let bytes = response.body.len() - answer::HEAD_BYTES;
-                *told.lock().unwrap() = answer_of(response, bytes) != answer_of(&lied, bytes);
+                *flag.lock().unwrap() = answer_of(response, bytes) != answer_of(&lied, bytes);
                 *response = lied;
             });
             let mut table = deceived(&servers, who, &wire);

@@ -121,8 +121,8 @@ impl<T: Transport> SetupIo for Clocked<T> {
     }
 }
 
-fn paths(heard: &[Request]) -> Vec<String> {
-    heard.iter().map(|request| request.path.clone()).collect()
+fn paths(received: &[Request]) -> Vec<String> {
+    received.iter().map(|request| request.path.clone()).collect()
 }
 
 #[test]
@@ -132,14 +132,14 @@ fn a_catalog_that_everybody_sees_is_proved_once() {
     let mut table = open(&server, Some(&cache)).unwrap();
     let proof =
         server.with(|world| format!("/v1/logs/{}/proofs/{}", world.pin().0, world.catalog.digest().unwrap()));
-    let heard = paths(&server.heard());
-    assert_eq!(heard[..2], [format!("/v1/tables/{NAME}"), proof.clone()]);
+    let received = paths(&server.received());
+    assert_eq!(received[..2], [format!("/v1/tables/{NAME}"), proof.clone()]);
     assert_eq!(table.get(7).unwrap(), value(7, 32));
     // Nothing is requested again while the cosignatures are recent, except by another process.
     assert!(!table.refresh().unwrap());
-    assert!(!paths(&server.heard()).iter().any(|path| path.starts_with("/v1/logs/")));
+    assert!(!paths(&server.received()).iter().any(|path| path.starts_with("/v1/logs/")));
     open(&server, Some(&cache)).unwrap();
-    assert_eq!(paths(&server.heard()).iter().filter(|path| path.starts_with("/v1/logs/")).count(), 1);
+    assert_eq!(paths(&server.received()).iter().filter(|path| path.starts_with("/v1/logs/")).count(), 1);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn what_is_fetched_does_not_depend_on_what_is_looked_up() {
     let [one, other] = [7, 2999].map(|row| {
         let (server, _dir, _) = witnessed();
         assert_eq!(open(&server, None).unwrap().get(row).unwrap(), value(row, 32));
-        paths(&server.heard())
+        paths(&server.received())
     });
     assert!(one.iter().any(|path| path.contains("/proofs/")));
     assert_eq!(one, other);
@@ -164,10 +164,10 @@ fn the_next_epoch_is_proved_too_and_the_log_goes_on() {
     log(&server, &folder, 700);
     assert_eq!(table.refresh().unwrap_err().code(), "not-witnessed");
     cosign(&folder, &[1], now());
-    server.heard();
+    server.received();
     assert!(table.refresh().unwrap());
     assert_eq!(table.get(7).unwrap(), vec![0xEE; 32]);
-    let tiles = paths(&server.heard()).into_iter().filter(|path| path.contains("/tile/")).count();
+    let tiles = paths(&server.received()).into_iter().filter(|path| path.contains("/tile/")).count();
     assert!((1..12).contains(&tiles), "{tiles} tiles");
     assert!(open(&server, Some(&cache)).is_ok());
 }
@@ -192,9 +192,9 @@ fn a_catalog_for_one_client_alone_is_refused() {
     });
     assert_eq!(code(&server, None), "bad-log-proof");
     // A client without witnesses is not protected, and requests nothing of a log.
-    server.heard();
+    server.received();
     assert!(server.table().open().is_ok());
-    assert!(!paths(&server.heard()).iter().any(|path| path.contains("/logs/")));
+    assert!(!paths(&server.received()).iter().any(|path| path.contains("/logs/")));
 }
 
 #[test]
@@ -258,10 +258,10 @@ fn a_table_that_is_open_ends_with_its_catalog() {
     while now() < end {
         std::thread::sleep(Duration::from_millis(50));
     }
-    server.heard();
+    server.received();
     assert_eq!(table.get(7).unwrap_err().code(), "expired");
     // It fetched the catalog and queried nothing. With a newer catalog it continues.
-    assert!(server.heard().iter().all(|request| request.body.is_empty()));
+    assert!(server.received().iter().all(|request| request.body.is_empty()));
     server.with(|world| {
         world.update(&[]);
         world.catalog.expires = Some(end + DAY);
@@ -401,10 +401,10 @@ fn a_log_with_two_catalogs_of_one_epoch_is_refused() {
     // A consistent log is accepted, and its entries are read once.
     log(&server, &folder, 0);
     cosign(&folder, &[1], now());
-    server.heard();
+    server.received();
     assert!(open(&server, Some(&cache)).is_ok());
     let bundles =
-        |server: &Server| paths(&server.heard()).iter().filter(|path| path.contains("/entries/")).count();
+        |server: &Server| paths(&server.received()).iter().filter(|path| path.contains("/entries/")).count();
     assert_eq!(bundles(&server), 1);
     assert!(open(&server, Some(&cache)).is_ok());
     assert_eq!(bundles(&server), 0);

@@ -48,9 +48,9 @@ pub struct Caps<S: Scheme> {
     pub(super) as_hint_client: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnyHintClient>,
     pub(super) as_checkpoint: Option<fn(&ErasedPrepare<S>) -> &dyn AnyCheckpoint>,
     #[cfg(feature = "server")]
-    pub(super) revise: Option<UpdateImageFn>,
+    pub(super) update_image: Option<UpdateImageFn>,
     #[cfg(feature = "server")]
-    pub(super) mask: Option<WhiteningEntry>,
+    pub(super) whitening: Option<WhiteningEntry>,
     #[cfg(feature = "server")]
     pub(super) parts: Option<PartEntry>,
     #[cfg(feature = "server")]
@@ -76,9 +76,9 @@ impl<S: Scheme> Caps<S> {
         as_hint_client: None,
         as_checkpoint: None,
         #[cfg(feature = "server")]
-        revise: None,
+        update_image: None,
         #[cfg(feature = "server")]
-        mask: None,
+        whitening: None,
         #[cfg(feature = "server")]
         parts: None,
         #[cfg(feature = "server")]
@@ -99,8 +99,8 @@ impl<S: Scheme> Caps<S> {
     pub(super) const fn check(&self) {
         #[cfg(feature = "server")]
         assert!(
-            self.patch.is_none() || self.revise.is_some(),
-            "a scheme that patches artifacts needs the step revise(), which writes their deltas"
+            self.patch.is_none() || self.update_image.is_some(),
+            "a scheme that patches artifacts needs the step update_image(), which writes their deltas"
         );
         assert!(
             self.units.is_none() || self.state.is_none(),
@@ -108,7 +108,7 @@ impl<S: Scheme> Caps<S> {
         );
         assert!(
             self.units.is_none() || <S::Fan<()> as PerServer<()>>::SERVERS == 1,
-            "a scheme that asks several servers cannot stream: their answers are read together"
+            "a scheme of several servers cannot stream: their answers are read together"
         );
         assert!(
             self.batch.is_none() || self.state.is_none(),
@@ -133,7 +133,7 @@ impl<S: UpdateImage> Caps<S> {
     pub const fn update_image(self) -> Self {
         Caps {
             #[cfg(feature = "server")]
-            revise: Some(server::revise::<S>),
+            update_image: Some(server::update_image::<S>),
             ..self
         }
     }
@@ -145,7 +145,7 @@ impl<S: WhiteningScheme> Caps<S> {
     pub const fn whitening(self) -> Self {
         Caps {
             #[cfg(feature = "server")]
-            mask: Some(WhiteningEntry::of::<S>()),
+            whitening: Some(WhiteningEntry::of::<S>()),
             ..self
         }
     }

@@ -43,7 +43,7 @@ pub trait AnyClient: Send {
     /// # Errors
     /// The errors of [`Client::recover`]; [`crate::Error::Peer`] for bytes that are not an answer;
     /// [`Misuse::ForeignValue`].
-    fn recover(&mut self, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Record>;
+    fn recover(&mut self, pending: AnyPending, answers: &[Vec<u8>]) -> Result<Record>;
     /// See [`Client::budget`].
     fn budget(&self) -> Budget;
     /// Returns the interface that reads records unit by unit, if the scheme can.
@@ -109,10 +109,11 @@ impl<S: Scheme> ErasedClient<S> {
     /// Restores the type of a secret, and decodes the answers of all servers.
     pub(super) fn decode_answers(
         &self,
-        ticket: AnyPending,
+        pending: AnyPending,
         answers: &[Vec<u8>],
     ) -> Result<(PendingOf<S>, S::Fan<S::Answer>)> {
-        let pending = ticket.0.downcast::<PendingOf<S>>().map_err(|_| Misuse::ForeignValue("ticket"))?;
+        let pending =
+            pending.0.downcast::<PendingOf<S>>().map_err(|_| Misuse::ForeignValue("pending query"))?;
         let got = answers.len() as u64;
         let answers =
             answers.iter().map(|bytes| S::Answer::take(&self.params, bytes)).collect::<Result<Vec<_>>>()?;
@@ -137,8 +138,8 @@ impl<S: Scheme> AnyClient for ErasedClient<S> {
         Ok(self.encode_query(queries, pending))
     }
 
-    fn recover(&mut self, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Record> {
-        let (pending, answers) = self.decode_answers(ticket, answers)?;
+    fn recover(&mut self, pending: AnyPending, answers: &[Vec<u8>]) -> Result<Record> {
+        let (pending, answers) = self.decode_answers(pending, answers)?;
         self.client.recover(pending, answers)
     }
 
@@ -179,7 +180,7 @@ pub trait AnyBatch {
     /// # Errors
     /// The errors of [`BatchScheme::recover_buckets`]; [`crate::Error::Peer`] for bytes that are
     /// not an answer; [`crate::Misuse::ForeignValue`].
-    fn recover_buckets(&mut self, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Vec<Record>>;
+    fn recover_buckets(&mut self, pending: AnyPending, answers: &[Vec<u8>]) -> Result<Vec<Record>>;
 }
 
 pub(super) fn buckets<S: BatchScheme>(params: &[u8]) -> Result<u64> {
@@ -200,8 +201,8 @@ impl<S: BatchScheme> AnyBatch for ErasedClient<S> {
         Ok(self.encode_query(queries, pending))
     }
 
-    fn recover_buckets(&mut self, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Vec<Record>> {
-        let (pending, answers) = self.decode_answers(ticket, answers)?;
+    fn recover_buckets(&mut self, pending: AnyPending, answers: &[Vec<u8>]) -> Result<Vec<Record>> {
+        let (pending, answers) = self.decode_answers(pending, answers)?;
         S::recover_buckets(&mut self.client, pending, answers)
     }
 }
@@ -213,7 +214,7 @@ pub trait AnySum {
     ///
     /// # Errors
     /// The errors of [`SumScheme::query_sum`].
-    fn ask_sum(
+    fn query_sum(
         &mut self,
         first: RecordIndex,
         ones: u128,
@@ -226,7 +227,7 @@ pub(super) fn sum_view<S: SumScheme>(ready: &mut ErasedClient<S>) -> &mut dyn An
 }
 
 impl<S: SumScheme> AnySum for ErasedClient<S> {
-    fn ask_sum(
+    fn query_sum(
         &mut self,
         first: RecordIndex,
         ones: u128,
@@ -239,13 +240,13 @@ impl<S: SumScheme> AnySum for ErasedClient<S> {
 
 /// Reads a record unit by unit. See [`StreamScheme`].
 pub trait AnyStreamClient {
-    /// Reads the encoded answer for one unit of the record that the query of `ticket` asked for.
+    /// Reads the encoded answer for one unit of the record that the query of `pending` asked for.
     /// The ticket can be used for every unit; dropping it wipes the secret.
     ///
     /// # Errors
     /// The errors of [`StreamScheme::recover_unit`]; [`crate::Error::Peer`] for bytes that are not
     /// an answer; [`Misuse::IndexPastEnd`]; [`Misuse::ForeignValue`].
-    fn open_unit(&mut self, ticket: &AnyPending, unit: u64, answer: &[u8]) -> Result<Record>;
+    fn recover_unit(&mut self, pending: &AnyPending, unit: u64, answer: &[u8]) -> Result<Record>;
 }
 
 pub(super) fn unit_layout<S: StreamScheme>(params: &[u8]) -> Result<UnitLayout> {
@@ -271,10 +272,11 @@ pub(super) fn check_unit<S: StreamScheme>(params: &S::Params, unit: u64) -> Resu
 }
 
 impl<S: StreamScheme> AnyStreamClient for ErasedClient<S> {
-    fn open_unit(&mut self, ticket: &AnyPending, unit: u64, answer: &[u8]) -> Result<Record> {
+    fn recover_unit(&mut self, pending: &AnyPending, unit: u64, answer: &[u8]) -> Result<Record> {
         let ErasedClient { params, client } = self;
         check_unit::<S>(params, unit)?;
-        let pending = ticket.0.downcast_ref::<PendingOf<S>>().ok_or(Misuse::ForeignValue("ticket"))?;
+        let pending =
+            pending.0.downcast_ref::<PendingOf<S>>().ok_or(Misuse::ForeignValue("pending query"))?;
         S::recover_unit(client, pending, unit, S::UnitAnswer::take(params, answer)?)
     }
 }

@@ -4,7 +4,7 @@
 use super::server::{AnyServer, AnySession};
 use super::{AnyHintServer, AnyStreamServer, checked};
 use crate::parts::{PartIndex, SessionOf};
-use crate::server::together;
+use crate::server::with_successes;
 use crate::{Image, Misuse, PartScheme, PeerMisbehaved, Result, Scheme, Section, Server, Wire};
 use std::ops::Range;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ struct ErasedJoin<S: PartScheme> {
     parts: u32,
 }
 
-fn ask<'a, S: PartScheme>(
+fn decode<'a, S: PartScheme>(
     params: &S::Params,
     session: &'a AnySession,
     query: &[u8],
@@ -117,9 +117,10 @@ impl<S: PartScheme> AnyServer for ErasedPart<S> {
     fn admit(&self, keys: &[u8]) -> Result<AnySession> {
         admitted::<S>(&self.params, keys)
     }
-    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
-        let decoded = asks.iter().map(|(session, query)| ask::<S>(&self.params, session, query)).collect();
-        together(decoded, |good| S::answer_part(&self.part, good))
+    fn answer_many(&self, queries: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
+        let decoded =
+            queries.iter().map(|(session, query)| decode::<S>(&self.params, session, query)).collect();
+        with_successes(decoded, |good| S::answer_part(&self.part, good))
     }
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         None
@@ -146,9 +147,9 @@ impl<S: PartScheme> AnyJoin for ErasedJoin<S> {
                 return Err(PeerMisbehaved::Length { what: "partial", got, want }.into());
             }
         }
-        let ask = ask::<S>(&self.params, session, query)?;
+        let (session, query) = decode::<S>(&self.params, session, query)?;
         let mut out = Vec::with_capacity(<S as Scheme>::Answer::size(&self.params));
-        S::join((&self.params, &self.joiner), ask, partials)?.put(&self.params, &mut out);
+        S::join(&self.params, &self.joiner, session, query, partials)?.put(&self.params, &mut out);
         Ok(out)
     }
 }

@@ -4,7 +4,7 @@
 use super::client::{check_unit, units};
 use super::{AnyHintServer, PartEntry, canonical, checked, literal};
 use crate::parts::SessionOf;
-use crate::server::together;
+use crate::server::with_successes;
 use crate::{
     Image, Misuse, RecordChange, RecordSource, Result, Scheme, Server, Sink, StreamServer, UnitLayout,
     UpdateImage, WhiteningScheme, Wire, WriteSlot,
@@ -21,25 +21,25 @@ pub struct ServerEntry {
     pub open: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn AnyServer>>,
     /// See [`Server::records`].
     pub records: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn RecordSource>>,
-    /// See [`UpdateImage::revise`]; `None` if a change requires encoding the whole table again.
-    pub revise: Option<UpdateImageFn>,
+    /// See [`UpdateImage::update_image`]; `None` if a change requires encoding the whole table again.
+    pub update_image: Option<UpdateImageFn>,
     /// How tables are whitened; `None` if they are not.
-    pub mask: Option<WhiteningEntry>,
+    pub whitening: Option<WhiteningEntry>,
     /// How tables are split into parts; `None` if they are not.
     pub parts: Option<PartEntry>,
 }
 
-/// `(params, changes, out)`: see [`UpdateImage::revise`].
+/// `(params, changes, out)`: see [`UpdateImage::update_image`].
 pub type UpdateImageFn = fn(&[u8], &[RecordChange], &dyn Sink) -> Result<()>;
 
 impl ServerEntry {
     pub(super) const fn of<S: Scheme>(
-        revise: Option<UpdateImageFn>,
-        mask: Option<WhiteningEntry>,
+        update_image: Option<UpdateImageFn>,
+        whitening: Option<WhiteningEntry>,
         parts: Option<PartEntry>,
     ) -> Self {
         let records = |params: &[u8], image| S::Server::records(&checked::<S>(params)?, image);
-        ServerEntry { encode: encode::<S>, open: open::<S>, records, revise, mask, parts }
+        ServerEntry { encode: encode::<S>, open: open::<S>, records, update_image, whitening, parts }
     }
 }
 
@@ -74,7 +74,7 @@ pub trait AnyServer: Send + Sync {
     fn admit(&self, keys: &[u8]) -> Result<AnySession>;
     /// Decodes and answers queries of several clients together; results are in order, and
     /// independent of each other.
-    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>>;
+    fn answer_many(&self, queries: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>>;
     /// Returns the interface that answers unit by unit, if the scheme can.
     fn stream(&self) -> Option<&dyn AnyStreamServer>;
     /// Returns the interface that makes hints on request, if the scheme can.
@@ -96,8 +96,12 @@ fn open<S: Scheme>(params: &[u8], image: Arc<dyn Image>) -> Result<Box<dyn AnySe
     Ok(Box::new(ErasedServer::<S> { params, server }))
 }
 
-pub(super) fn revise<S: UpdateImage>(params: &[u8], changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-    S::revise(&checked::<S>(params)?, changes, out)
+pub(super) fn update_image<S: UpdateImage>(
+    params: &[u8],
+    changes: &[RecordChange],
+    out: &dyn Sink,
+) -> Result<()> {
+    S::update_image(&checked::<S>(params)?, changes, out)
 }
 
 impl<S: Scheme> ErasedServer<S> {
@@ -128,15 +132,15 @@ impl<S: Scheme> AnyServer for ErasedServer<S> {
         Ok(AnySession::new::<S>(self.server.admit(S::Keys::take(&self.params, keys)?)?))
     }
 
-    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
+    fn answer_many(&self, queries: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
         // One malformed query must not cost the others their answers.
-        let decoded = asks.iter().map(|(session, query)| self.decode(session, query)).collect();
+        let decoded = queries.iter().map(|(session, query)| self.decode(session, query)).collect();
         let encode = |answer: <S as Scheme>::Answer| {
             let mut out = Vec::with_capacity(<S as Scheme>::Answer::size(&self.params));
             answer.put(&self.params, &mut out);
             out
         };
-        let answers = together(decoded, |good| self.server.answer_many(good));
+        let answers = with_successes(decoded, |good| self.server.answer_many(good));
         answers.into_iter().map(|answer| answer.map(encode)).collect()
     }
 

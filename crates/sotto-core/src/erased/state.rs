@@ -24,19 +24,19 @@ pub trait AnyState {
     ///
     /// # Errors
     /// [`Misuse::ForeignValue`].
-    fn number(&self, ticket: &AnyPending) -> Result<u64>;
+    fn query_number(&self, pending: &AnyPending) -> Result<u64>;
     /// See [`Stateful::reopen_query`].
     ///
     /// # Errors
     /// The errors of [`Stateful::reopen_query`].
-    fn reopen(&mut self, number: u64) -> Result<AnyPending>;
+    fn reopen_query(&mut self, query_number: u64) -> Result<AnyPending>;
     /// See [`Stateful::reject`].
-    fn reject(&mut self, number: u64);
+    fn reject(&mut self, query_number: u64);
     /// See [`Stateful::apply_delta`].
     ///
     /// # Errors
     /// The errors of [`Stateful::apply_delta`].
-    fn follow(&mut self, delta: &[u8]) -> Result<()>;
+    fn apply_delta(&mut self, delta: &[u8]) -> Result<()>;
 }
 
 /// A preparation that can be saved in progress. See [`Stateful::checkpoint`].
@@ -47,7 +47,7 @@ pub trait AnyCheckpoint {
     /// The errors of [`Stateful::checkpoint`].
     fn save(&self, out: &mut dyn Write) -> Result<()>;
     /// See [`Stateful::absorbed_bytes`].
-    fn kept(&self) -> u64;
+    fn absorbed_bytes(&self) -> u64;
 }
 
 /// The functions that load the state of a scheme's clients.
@@ -89,7 +89,7 @@ impl<S: Stateful> AnyCheckpoint for ErasedPrepare<S> {
     fn save(&self, out: &mut dyn Write) -> Result<()> {
         S::checkpoint(&self.params, &self.prepare, out)
     }
-    fn kept(&self) -> u64 {
+    fn absorbed_bytes(&self) -> u64 {
         S::absorbed_bytes(&self.prepare)
     }
 }
@@ -104,17 +104,18 @@ impl<S: Stateful> AnyState for ErasedClient<S> {
     fn replay(&mut self, entry: &[u8]) -> Result<()> {
         S::replay(&mut self.client, entry)
     }
-    fn number(&self, ticket: &AnyPending) -> Result<u64> {
-        let pending = ticket.0.downcast_ref::<PendingOf<S>>().ok_or(Misuse::ForeignValue("ticket"))?;
+    fn query_number(&self, pending: &AnyPending) -> Result<u64> {
+        let pending =
+            pending.0.downcast_ref::<PendingOf<S>>().ok_or(Misuse::ForeignValue("pending query"))?;
         Ok(S::query_number(pending))
     }
-    fn reopen(&mut self, number: u64) -> Result<AnyPending> {
-        Ok(AnyPending(Box::new(S::reopen_query(&mut self.client, number)?)))
+    fn reopen_query(&mut self, query_number: u64) -> Result<AnyPending> {
+        Ok(AnyPending(Box::new(S::reopen_query(&mut self.client, query_number)?)))
     }
-    fn reject(&mut self, number: u64) {
-        S::reject(&mut self.client, number);
+    fn reject(&mut self, query_number: u64) {
+        S::reject(&mut self.client, query_number);
     }
-    fn follow(&mut self, delta: &[u8]) -> Result<()> {
+    fn apply_delta(&mut self, delta: &[u8]) -> Result<()> {
         S::apply_delta(&mut self.client, delta)
     }
 }

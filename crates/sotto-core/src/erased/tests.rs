@@ -96,9 +96,9 @@ impl<const C: char> Server<Toy<C>> for Nothing {
         Ok(())
     }
     /// Every second query has no answer, and the last one is forgotten.
-    fn answer_many(&self, asks: Vec<(&(), ())>) -> Vec<Result<()>> {
+    fn answer_many(&self, queries: Vec<(&(), ())>) -> Vec<Result<()>> {
         let bad = |at| if at % 2 == 1 { Err(Misuse::Rule("odd").into()) } else { Ok(()) };
-        (0..asks.len().saturating_sub(1)).map(bad).collect()
+        (0..queries.len().saturating_sub(1)).map(bad).collect()
     }
 }
 
@@ -109,7 +109,7 @@ impl<const C: char> PatchArtifact for Toy<C> {
 }
 
 impl<const C: char> UpdateImage for Toy<C> {
-    fn revise(_: &Nothing, _: &[RecordChange], _: &dyn Sink) -> Result<()> {
+    fn update_image(_: &Nothing, _: &[RecordChange], _: &dyn Sink) -> Result<()> {
         Ok(())
     }
 }
@@ -216,7 +216,7 @@ impl Image for Blank {
 }
 
 /// The capabilities that a scheme's entry, its clients, their preparations and its servers report.
-fn said<const C: char>() -> Vec<&'static str> {
+fn names<const C: char>() -> Vec<&'static str> {
     let entry = SchemeEntry::of::<Toy<C>>();
     let prepare = (entry.prepare)(b"null", &mut NoCoins).unwrap();
     let checkpoint = prepare.checkpoint().is_some();
@@ -227,7 +227,7 @@ fn said<const C: char>() -> Vec<&'static str> {
     assert_eq!(entry.batch.is_some(), client.batch().is_some(), "{C}: batch");
     assert_eq!(entry.state.is_some(), client.state().is_some(), "{C}: state");
     assert_eq!(entry.state.is_some(), checkpoint, "{C}: checkpoint");
-    assert_eq!(entry.hint_server.is_some(), client.hint_client().is_some(), "{C}: upkeep");
+    assert_eq!(entry.hint_server.is_some(), client.hint_client().is_some(), "{C}: hint server");
     assert_eq!(entry.hint_server.is_some(), server.hint_server().is_some(), "{C}: hint_server");
     assert_eq!(entry.servers, if entry.hint_server.is_some() { 2 } else { 1 });
     if let Some(state) = entry.state {
@@ -238,11 +238,11 @@ fn said<const C: char>() -> Vec<&'static str> {
     }
     let all = [
         ("patch", entry.patch.is_some()),
-        ("revise", entry.server.revise.is_some()),
+        ("update_image", entry.server.update_image.is_some()),
         ("stream", entry.units.is_some()),
         ("batch", entry.batch.is_some()),
         ("state", entry.state.is_some()),
-        ("upkeep", entry.hint_server.is_some()),
+        ("hint_server", entry.hint_server.is_some()),
     ];
     all.into_iter().filter_map(|(name, there)| there.then_some(name)).collect()
 }
@@ -266,25 +266,25 @@ impl rand_core::TryCryptoRng for NoCoins {}
 
 #[test]
 fn capabilities_add_up_in_any_order() {
-    assert_eq!(said::<'a'>(), ["revise", "stream"]);
-    assert_eq!(said::<'b'>(), said::<'a'>());
-    assert_eq!(said::<'c'>(), ["patch", "revise", "state", "upkeep"]);
-    assert_eq!(said::<'d'>(), said::<'c'>());
-    assert_eq!(said::<'e'>(), ["state", "upkeep"]);
-    assert_eq!(said::<'f'>(), said::<'e'>());
-    assert_eq!(said::<'i'>(), ["stream", "batch"]);
-    assert_eq!(said::<'j'>(), said::<'i'>());
-    assert!(said::<'z'>().is_empty());
+    assert_eq!(names::<'a'>(), ["update_image", "stream"]);
+    assert_eq!(names::<'b'>(), names::<'a'>());
+    assert_eq!(names::<'c'>(), ["patch", "update_image", "state", "hint_server"]);
+    assert_eq!(names::<'d'>(), names::<'c'>());
+    assert_eq!(names::<'e'>(), ["state", "hint_server"]);
+    assert_eq!(names::<'f'>(), names::<'e'>());
+    assert_eq!(names::<'i'>(), ["stream", "batch"]);
+    assert_eq!(names::<'j'>(), names::<'i'>());
+    assert!(names::<'z'>().is_empty());
 }
 
 #[test]
 fn results_keep_their_order_and_none_is_missing() {
     let server = (SchemeEntry::of::<Toy<'z'>>().server.open)(b"null", Arc::new(Blank)).unwrap();
     let session = server.admit(b"").unwrap();
-    let asks: [&[u8]; 5] = [b"", b"!", b"", b"", b""];
-    let asks: Vec<_> = asks.iter().map(|query| (&session, *query)).collect();
+    let queries: [&[u8]; 5] = [b"", b"!", b"", b"", b""];
+    let queries: Vec<_> = queries.iter().map(|query| (&session, *query)).collect();
     let kinds: Vec<String> = server
-        .answer_many(&asks)
+        .answer_many(&queries)
         .into_iter()
         .map(|answer| answer.map_or_else(|error| error.to_string(), |_| "ok".into()))
         .collect();
@@ -308,7 +308,7 @@ fn a_state_and_batches_contradict_each_other() {
 }
 
 #[test]
-#[should_panic(expected = "needs the step revise()")]
+#[should_panic(expected = "needs the step update_image()")]
 fn a_patch_needs_who_writes_its_deltas() {
     SchemeEntry::of::<Toy<'h'>>();
 }
@@ -319,11 +319,11 @@ fn one_record_of_each_bucket_is_asked_for() {
     assert_eq!(entry.batch.unwrap()(b"null").unwrap(), 2);
     let mut client = (entry.prepare)(b"null", &mut NoCoins).unwrap().finish().unwrap();
     let batch = client.batch().unwrap();
-    let (queries, ticket) = batch.query_buckets(&[4, 4], &mut NoCoins).unwrap();
+    let (queries, pending) = batch.query_buckets(&[4, 4], &mut NoCoins).unwrap();
     assert_eq!(queries, [[0u8; 0]]);
-    assert!(matches!(batch.recover_buckets(ticket, &[]), Err(crate::Error::Peer(_))));
-    let (_, ticket) = batch.query_buckets(&[0, 4], &mut NoCoins).unwrap();
-    assert_eq!(batch.recover_buckets(ticket, &[Vec::new()]).unwrap().len(), 2);
+    assert!(matches!(batch.recover_buckets(pending, &[]), Err(crate::Error::Peer(_))));
+    let (_, pending) = batch.query_buckets(&[0, 4], &mut NoCoins).unwrap();
+    assert_eq!(batch.recover_buckets(pending, &[Vec::new()]).unwrap().len(), 2);
     assert!(matches!(
         batch.recover_buckets(AnyPending(Box::new(7)), &[]),
         Err(crate::Error::Misuse(Misuse::ForeignValue(_)))
@@ -345,7 +345,7 @@ fn a_table_of_buckets_is_for_schemes_with_batches() {
     };
     let (plain, batched) = (SchemeEntry::of::<Toy<'z'>>(), SchemeEntry::of::<Toy<'i'>>());
     assert_eq!((select(plain, 6, 1), select(batched, 6, 3)), (Ok(()), Ok(())));
-    assert!(select(plain, 6, 3).unwrap_err().contains("toy/1 asks for one record"));
-    assert!(select(batched, 7, 3).unwrap_err().contains("7 rows are no 3 equal buckets"));
-    assert!(select(batched, 6, 0).unwrap_err().contains("one bucket at least"));
+    assert!(select(plain, 6, 3).unwrap_err().contains("toy/1 fetches one record"));
+    assert!(select(batched, 7, 3).unwrap_err().contains("7 rows do not divide into 3 equal buckets"));
+    assert!(select(batched, 6, 0).unwrap_err().contains("at least one bucket"));
 }

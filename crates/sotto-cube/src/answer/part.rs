@@ -9,7 +9,7 @@ use crate::message::{Answer, Keys, Query};
 use crate::params::{CubeScheme, Family, Inner, Params};
 use crate::session::Session;
 use rayon::prelude::*;
-use sotto_core::server::together;
+use sotto_core::server::with_successes;
 use sotto_core::{Image, Misuse, PartIndex, PartScheme, PeerMisbehaved, Result};
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::ring::ModulusLevel;
@@ -134,7 +134,7 @@ impl<F: Family> PartScheme for CubeScheme<F> {
     fn answer_part(part: &CubeTable<F>, queries: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
         let queries: Vec<(&Session, &Query)> =
             queries.iter().map(|(session, query)| (*session, query)).collect();
-        together(part.prepare_all(&queries), |queries: Vec<ExpandedQuery>| {
+        with_successes(part.prepare_all(&queries), |queries: Vec<ExpandedQuery>| {
             let queries: Vec<&ExpandedQuery> = queries.iter().collect();
             queries.chunks(BATCH).flat_map(|chunk| part.partials(chunk)).map(Ok).collect()
         })
@@ -145,8 +145,10 @@ impl<F: Family> PartScheme for CubeScheme<F> {
     }
 
     fn join(
-        (params, ()): (&Params<F>, &()),
-        (session, query): (&Session, Query),
+        params: &Params<F>,
+        (): &(),
+        session: &Session,
+        query: Query,
         partials: &[Vec<u8>],
     ) -> Result<Answer> {
         let bits = params.bits_of(session, &query)?;

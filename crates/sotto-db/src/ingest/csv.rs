@@ -167,8 +167,8 @@ impl Records {
         loop {
             let input = self.source.fill_buf().map_err(IngestProblem::Read)?;
             let at_end = input.is_empty();
-            let text = self.text.get_mut(length..).expect_or_default("a record so far is in its buffer");
-            let ends = self.ends.get_mut(count..).expect_or_default("ends so far are in their buffer");
+            let text = self.text.get_mut(length..).expect_or_default("the buffer holds the record so far");
+            let ends = self.ends.get_mut(count..).expect_or_default("the buffer holds the ends so far");
             let (result, read, written, ended) = self.parser.read_record(input, text, ends);
             let read_bytes = input.get(..read).expect_or_default("what was read was there");
             self.breaks += read_bytes.iter().filter(|&&b| b == b'\n').count() as u64;

@@ -121,11 +121,11 @@ struct Collected {
 fn collect(source: &KeyValueFile<'_>, options: &KeywordOptions) -> Result<Collected> {
     let defaults = BuildOptions::new(options.form, options.seed);
     let probes = options.probes.unwrap_or(defaults.probes);
-    let room = match options.headroom {
+    let headroom = match options.headroom {
         0 => 0,
         more => source.count()?.saturating_add(more),
     };
-    let mut table = BuildOptions { room, probes, slots: options.slots, ..defaults };
+    let mut table = BuildOptions { headroom, probes, slots: options.slots, ..defaults };
     if let Some(width) = options.values.width {
         let width = u32::try_from(width)
             .map_err(|_| IngestProblem::Options("expected a value of at most 2^30 bytes"));

@@ -212,9 +212,10 @@ impl SourceFile {
         Read::by_ref(&mut file).take(4).read_to_end(&mut magic)?;
 
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
-        let said = [(".gz", "gzip", &[0x1f, 0x8b][..]), (".zst", "Zstandard", &[0x28, 0xb5, 0x2f, 0xfd])];
-        if let Some((suffix, format, _)) =
-            said.into_iter().find(|(suffix, _, first)| name.ends_with(suffix) && !magic.starts_with(first))
+        let suffixes = [(".gz", "gzip", &[0x1f, 0x8b][..]), (".zst", "Zstandard", &[0x28, 0xb5, 0x2f, 0xfd])];
+        if let Some((suffix, format, _)) = suffixes
+            .into_iter()
+            .find(|(suffix, _, first)| name.ends_with(suffix) && !magic.starts_with(first))
         {
             return Err(io::Error::other(format!(
                 "the file's name ends in {suffix}, but it is not a {format} file: if it is not compressed, remove \

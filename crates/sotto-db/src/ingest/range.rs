@@ -214,7 +214,7 @@ impl Values {
             return number;
         }
         // Memory ends long before this many distinct values.
-        let number = u32::try_from(self.numbers.len()).expect_or_default("so many values fit in memory");
+        let number = u32::try_from(self.numbers.len()).expect_or_default("memory holds this many values");
         self.numbers.insert(value.to_vec(), number);
         number
     }
@@ -223,8 +223,10 @@ impl Values {
     fn into_rows(self, form: RowForm, width: usize) -> (Vec<u8>, Vec<u8>) {
         let mut values: Vec<_> = self.numbers.into_iter().collect();
         values.sort_unstable_by_key(|(_, number)| *number);
-        let empty =
-            values.first().map(|(value, _)| value.clone()).expect_or_default("the value of no range is one");
+        let empty = values
+            .first()
+            .map(|(value, _)| value.clone())
+            .expect_or_default("the first value is that of no range");
         let mut rows = Vec::with_capacity(values.len() * width);
         for (mut value, _) in values {
             form.write_value(&mut value, width).expect_or_default("the width is that of the longest");

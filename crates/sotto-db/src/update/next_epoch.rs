@@ -62,8 +62,8 @@ impl WrittenEpoch {
 type UpdateFn = fn(&[u8], &[RecordChange], &dyn Sink) -> sotto_core::Result<()>;
 
 /// The update function of a scheme, if it has one.
-pub(super) fn can_revise(entry: &SchemeEntry, catalog: &Catalog) -> Result<UpdateFn> {
-    entry.server.revise.ok_or_else(|| DbError::CannotUpdate { scheme: catalog.scheme.clone() })
+pub(super) fn update_image_fn(entry: &SchemeEntry, catalog: &Catalog) -> Result<UpdateFn> {
+    entry.server.update_image.ok_or_else(|| DbError::CannotUpdate { scheme: catalog.scheme.clone() })
 }
 
 /// Seconds for which the next epoch is valid: as requested, or as the epoch before was.
@@ -78,7 +78,7 @@ impl NextEpoch<'_> {
         let NextEpoch { entry, lock, old, pieces, rows, solved, layers, lifetime, stored } = self;
         let mut catalog = old.catalog().clone();
         let terms = catalog.terms(entry)?;
-        let revise = can_revise(entry, &catalog)?;
+        let update_image = update_image_fn(entry, &catalog)?;
         let rows_before = catalog.rows;
         let (mut changes, changed): (_, Vec<u64>) = match solved {
             Some(strips) => (strips.changes()?, (0..rows_before).collect()),
@@ -101,7 +101,7 @@ impl NextEpoch<'_> {
         catalog.rows_root.root = rows_root::root(&new_nodes);
         catalog.epoch = lock.next_epoch()?;
         let path = lock.dir().image_path(catalog.epoch);
-        let mask = entry.server.mask.as_ref();
+        let mask = entry.server.whitening.as_ref();
         let written =
             mask.map(|mask| after_changes(mask, lock.dir(), old.catalog(), &changes)).transpose()?;
         let worn = mask.filter(|_| written.as_ref().is_some_and(Option::is_none));
@@ -123,7 +123,8 @@ impl NextEpoch<'_> {
             None => {
                 let writer = ImageWriter::create_from(&path, old, watch)?;
                 let params = catalog.params.to_string();
-                let revised = in_pool(options.threads, || revise(params.as_bytes(), &changes, &writer))?;
+                let revised =
+                    in_pool(options.threads, || update_image(params.as_bytes(), &changes, &writer))?;
                 revised.map_err(|e| writer.failed(e))?;
                 writer
             }

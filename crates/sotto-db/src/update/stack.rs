@@ -145,12 +145,12 @@ fn bucket(find: FindScheme, dir: &StackDir, shard: &Shard) -> Result<StackTable>
         return Err(CatalogError::Disagree { what: "the tables of the stack" }.into());
     }
     let unknown = || {
-        let wanted = catalog.scheme.clone();
-        CatalogError::WrongScheme { wanted, offered: "no scheme of that name".to_owned() }
+        let expected = catalog.scheme.clone();
+        CatalogError::WrongScheme { expected, offered: "no scheme of that name".to_owned() }
     };
     let entry = find(&catalog.scheme).ok_or_else(unknown)?;
     let parts = catalog.terms(entry)?.buckets;
-    super::can_revise(entry, catalog)?;
+    super::update_image_fn(entry, catalog)?;
     let part_rows = catalog.rows / parts.max(1);
     Ok(StackTable { entry, dir, image, parts, part_rows })
 }

@@ -134,9 +134,9 @@ pub(crate) fn read_at(path: &Path, layout: SourceLayout) -> Result<IngestedTable
 pub(crate) fn value_of(keyword: &Keyword, rows: &[u8], key: &str) -> Option<String> {
     let width = keyword.params().row_bytes() as usize;
     let key = keyword.params().form.canonical(key.as_bytes()).unwrap();
-    let (wanted, plan) = keyword.plan(&key, &mut seeded("keys")).unwrap();
-    let wanted = wanted.iter().map(|row| Row::new(rows[*row as usize * width..][..width].to_vec()));
-    let value = keyword.assemble(plan, wanted.collect()).unwrap();
+    let (expected, plan) = keyword.plan(&key, &mut seeded("keys")).unwrap();
+    let expected = expected.iter().map(|row| Row::new(rows[*row as usize * width..][..width].to_vec()));
+    let value = keyword.assemble(plan, expected.collect()).unwrap();
     value.map(|value| String::from_utf8(value.to_vec()).unwrap())
 }
 

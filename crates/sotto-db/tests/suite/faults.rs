@@ -23,7 +23,7 @@ const CHILD_DIR: &str = "SOTTO_DB_TEST_CHILD_DIR";
 fn child() {
     let Some(dir) = std::env::var_os(CHILD_DIR) else { return };
     let server = ServerEntry {
-        mask: None,
+        whitening: None,
         parts: None,
         encode: |_, _, out| {
             out.reserve(Section::Resident, 1 << 20)?;
@@ -35,7 +35,7 @@ fn child() {
         },
         open: CLEAR.server.open,
         records: CLEAR.server.records,
-        revise: None,
+        update_image: None,
     };
     let entry = sotto_core::SchemeEntry { patch: None, server, ..CLEAR };
     let dir = TableDir::open(std::path::Path::new(&dir)).unwrap();

@@ -136,7 +136,7 @@ fn a_part_that_is_missing_doubled_damaged_or_of_another_epoch() {
 
     let older = dir.open_epoch(Epoch(1)).unwrap();
     replace(&std::fs::read(part_path(older.path(), PartIndex::new(1, PARTS).unwrap())).unwrap());
-    let other = PartProblem::OtherEpoch { part: 1, found: Epoch(1), wanted: Epoch(2) };
+    let other = PartProblem::OtherEpoch { part: 1, found: Epoch(1), expected: Epoch(2) };
     assert_eq!(refused(&front), other);
 
     replace(&good[..good.len() - 1]);

@@ -200,7 +200,7 @@ proptest! {
         for start in (first..=last).step_by(block as usize) {
             let values: Vec<_> = (start..start + block).map(value).collect();
             mixed += u64::from(values.iter().any(|v| v != &values[0]));
-            let share = |wanted: u8| values.iter().filter(|&&v| v == wanted).count();
+            let share = |expected: u8| values.iter().filter(|&&v| v == expected).count();
             // The first value wins a tie.
             let best = values.iter().copied().reduce(|best, v| if share(v) > share(best) { v } else { best });
             expected.push(if most { best.unwrap() } else { values[0] });

@@ -237,7 +237,7 @@ fn keys_are_as_long_as_the_longest() {
 fn a_set_has_each_key_once() {
     let table = read("t.csv", "b\na\nb\nc\na\nb\n", keyed(KeyForm::Text, "1", None)).unwrap();
     assert_eq!((table.notes.lines, table.notes.repeated_keys), (6, 3));
-    assert!(table.notes.remarks()[0].starts_with("3 keys were in the file before"));
+    assert!(table.notes.remarks()[0].starts_with("3 keys are repeated in the file"));
     for key in ["a", "b", "c"] {
         assert!(get(&table, key).is_some(), "{key}");
     }

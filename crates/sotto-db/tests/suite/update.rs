@@ -154,7 +154,7 @@ fn schemes_and_folders_that_cannot() {
     encode(&dir, &CLEAR_TWO, &Memory::numbered(10, 4)).unwrap();
     assert!(matches!(update(&dir, "c.csv", "1,aa\n"), Err(DbError::Catalog(_))), "another scheme");
     let mut fixed = CLEAR_TWO;
-    fixed.server.revise = None;
+    fixed.server.update_image = None;
     let error = common::update(&dir, &fixed, "c.csv", "1,aa\n", ChangeFile::default()).unwrap_err();
     assert!(matches!(error, DbError::CannotUpdate { .. }));
 }

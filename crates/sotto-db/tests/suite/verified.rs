@@ -193,9 +193,9 @@ fn check_changes(entry: &SchemeEntry, rows: usize, width: usize) {
         let encoded = dir.open_latest().unwrap();
         let case = format!("{} {verified:?}, every {every}", entry.id);
         assert_eq!(updated.catalog().rows_root, encoded.catalog().rows_root, "{case}");
-        assert_eq!(is_reencoded, entry.server.mask.is_some() && every < 100, "{case}");
+        assert_eq!(is_reencoded, entry.server.whitening.is_some() && every < 100, "{case}");
         // Another whitening seed gives another image, until the update draws the seed again.
-        if entry.server.mask.is_none() || is_reencoded {
+        if entry.server.whitening.is_none() || is_reencoded {
             for section in [Section::Resident, hint, TREE] {
                 assert!(updated.section(section) == encoded.section(section), "{case}: {section:?}");
             }

@@ -106,7 +106,7 @@ fn rows_made_against_a_mask_of_everyone_line_up_with_none() {
     let entry = &fspiral::ENTRY;
     let shape = TableShape { set: Some("default".into()), ..TableShape::new(64, 8192, 10) };
     let params = (entry.select)(&shape).unwrap();
-    let under_once = (entry.server.mask.unwrap().with_seed)(&params, once.0).unwrap();
+    let under_once = (entry.server.whitening.unwrap().with_seed)(&params, once.0).unwrap();
     let sink = MemorySink::new();
     (entry.server.encode)(&under_once, &MemoryRows::new(8192, made.bytes.clone()), &sink).unwrap();
     let image = sink.into_image();
@@ -239,9 +239,9 @@ fn a_catalog_without_a_mask_is_refused() {
         params
     });
     for params in malformed.chain([lacking]) {
-        let told = params["mask"].to_string();
+        let seed = params["mask"].to_string();
         let refused = Catalog { params, ..good.clone() }.terms(&fspiral::ENTRY);
-        assert!(matches!(refused, Err(CatalogError::Params(_))), "{told}: {refused:?}");
+        assert!(matches!(refused, Err(CatalogError::Params(_))), "{seed}: {refused:?}");
     }
     // Parameters with another seed than the signed one are those of another table.
     let mut params = good.params.clone();

@@ -57,7 +57,7 @@ impl<F: Family> sotto_core::Client<OneServerScheme<F>> for Client<F> {
 
     fn recover(&mut self, pending: Pending, OneServer(answer): OneServer<Answer>) -> Result<Record> {
         let at = self.find(pending.number).filter(|_| pending.name == self.name);
-        let mut open = at.and_then(|at| self.asked.remove(at)).ok_or(Misuse::ForeignValue("query"))?;
+        let mut open = at.and_then(|at| self.open_queries.remove(at)).ok_or(Misuse::ForeignValue("query"))?;
         let (row, known) = F::read(self, &open.plan, &answer);
         self.apply_answer(&open, known.then_some(row.as_slice()));
         self.journal.add_answer(open.number, known, &row);
@@ -78,14 +78,14 @@ impl<F: Family> Client<F> {
             name: prf.name(),
             order: F::Order::new(params.partitions(), params.partition_rows()),
             search: HintSearch::new(&params),
-            room: F::Scratch::default(),
+            scratch: F::Scratch::default(),
             params,
             key,
             prf,
             hints,
             own,
             next: 0,
-            asked: VecDeque::new(),
+            open_queries: VecDeque::new(),
             last: None,
             journal: Journal::default(),
         }
@@ -97,14 +97,14 @@ impl<F: Family> Client<F> {
 
     /// The index of a query among those whose answers have not come.
     pub(super) fn find(&self, number: u64) -> Option<usize> {
-        self.asked.binary_search_by_key(&number, |asked| asked.number).ok()
+        self.open_queries.binary_search_by_key(&number, |open_queries| open_queries.number).ok()
     }
 
     /// Spends a hint, promotes a backup, and numbers the query.
     pub(super) fn spend(&mut self, plan: F::QueryPlan, row: PartitionPlace) -> u64 {
         let number = self.next;
         F::promote(&mut self.hints, &self.prf, &plan, row);
-        self.asked.push_back(OpenQuery { number, plan });
+        self.open_queries.push_back(OpenQuery { number, plan });
         self.next += 1;
         number
     }
@@ -153,7 +153,7 @@ impl<F: Family> Client<F> {
     fn follow_partition(&mut self, k: u64, changes: &PartitionDelta<'_>) {
         let mut blocks = Zeroizing::new(vec![[0; 16]; CHUNK_IDS / 8]);
         // There are at most 2^25 ids.
-        let ids = self.hints.stocked as u32;
+        let ids = self.hints.ids_received as u32;
         for first in (0..ids).step_by(CHUNK_IDS) {
             let these = first..ids.min(first.saturating_add(CHUNK_IDS as u32));
             self.prf.aes().grid(F::OFFSET + k, 1, u64::from(first) / 8, blocks.len(), &mut blocks);
@@ -170,6 +170,6 @@ impl<F: Family> Client<F> {
 
 impl<F: Family> Drop for Client<F> {
     fn drop(&mut self) {
-        self.asked.iter_mut().for_each(Zeroize::zeroize);
+        self.open_queries.iter_mut().for_each(Zeroize::zeroize);
     }
 }

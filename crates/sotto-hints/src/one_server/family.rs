@@ -64,7 +64,7 @@ pub trait Family: PassFamily {
     /// Stores the remaining data of an answer with the promoted hint.
     fn keep(
         client: &mut Client<Self>,
-        asked: &OpenQuery<Self::QueryPlan>,
+        open_queries: &OpenQuery<Self::QueryPlan>,
         row: Option<&[u8]>,
     ) -> FamilyStateChange<Self>;
 
@@ -103,7 +103,7 @@ pub trait FamilyState<F: Family>: Sized + Send + 'static {
     /// Reads the state of a client whose next query is `next`.
     ///
     /// # Errors
-    /// Those of [`StateReader::get`].
+    /// The errors of [`StateReader::get`].
     fn load(params: &Params<F>, next: u64, from: &mut StateReader<'_>) -> Result<Self>;
 }
 
@@ -155,7 +155,7 @@ pub struct Client<F: Family> {
     /// The number of the next query.
     pub next: u64,
     /// Queries whose answers have not come, by ascending number.
-    pub asked: VecDeque<OpenQuery<F::QueryPlan>>,
+    pub open_queries: VecDeque<OpenQuery<F::QueryPlan>>,
     /// The number of the query that was recovered last, and the effect of its answer.
     pub last: Option<(u64, AnswerEffect<FamilyStateChange<F>>)>,
     /// What was done since the journal was taken.
@@ -165,7 +165,7 @@ pub struct Client<F: Family> {
     /// Scratch memory of the search for a hint.
     pub search: HintSearch<F>,
     /// Scratch memory of requests.
-    pub room: F::Scratch,
+    pub scratch: F::Scratch,
 }
 
 /// A query whose answer has not come.

@@ -66,13 +66,13 @@ pub trait HintFamily: ParamsFamily {
     );
 
     /// The backups that are left.
-    type BackupStock: Stock<Self>;
+    type BackupStock: BackupStock<Self>;
     /// Number of ids that a search goes through: those that are or may have been hints.
     fn searched(hints: &Hints<Self>) -> usize;
 }
 
 /// The backups that are left, and the encoding of backups and hints.
-pub trait Stock<F: HintFamily>: Sized + Send + 'static {
+pub trait BackupStock<F: HintFamily>: Sized + Send + 'static {
     /// The counts that a state has after the number of the next query.
     type StockCounts: Copy + BorshSerialize + BorshDeserialize;
     /// The counts to write into a state.
@@ -89,7 +89,7 @@ pub trait Stock<F: HintFamily>: Sized + Send + 'static {
     /// Reads the backups of a client that has made a given number of queries.
     ///
     /// # Errors
-    /// Those of [`StateReader::get`].
+    /// The errors of [`StateReader::get`].
     fn get(
         params: &Params<F>,
         next: u64,
@@ -105,7 +105,7 @@ pub trait Stock<F: HintFamily>: Sized + Send + 'static {
     /// Reads an id without its rows; none if it is impossible.
     ///
     /// # Errors
-    /// Those of [`StateReader::get`].
+    /// The errors of [`StateReader::get`].
     fn get_hint(
         &mut self,
         params: &Params<F>,
@@ -130,9 +130,9 @@ pub struct Hints<F: HintFamily> {
     /// Second rows by backup, and one for "none".
     seconds: Zeroizing<Vec<u8>>,
     /// Number of ids that have parities; they are the first ones.
-    pub stocked: usize,
+    pub ids_received: usize,
     /// The backups that are left.
-    pub stock: F::BackupStock,
+    pub backup_stock: F::BackupStock,
 }
 
 impl<F: HintFamily> Hints<F> {
@@ -142,12 +142,12 @@ impl<F: HintFamily> Hints<F> {
         prf: &Prf<F>,
         of: Zeroizing<Vec<Hint<F::Set>>>,
         [parities, seconds]: [Zeroizing<Vec<u8>>; 2],
-        stock: F::BackupStock,
+        backup_stock: F::BackupStock,
     ) -> Self {
         let tags = Zeroizing::new(of.iter().map(|hint| tag(prf, hint)).collect());
         let (row_bytes, first_backup) = (params.row_bytes(), params.hints());
-        let stocked = of.len().saturating_sub(1);
-        Hints { row_bytes, first_backup, of, tags, parities, seconds, stocked, stock }
+        let ids_received = of.len().saturating_sub(1);
+        Hints { row_bytes, first_backup, of, tags, parities, seconds, ids_received, backup_stock }
     }
 
     /// The id that stands for no hint.
@@ -180,7 +180,7 @@ impl<F: HintFamily> Hints<F> {
     }
 
     fn second_at(&self, id: u32) -> Range<usize> {
-        let at = self.row_bytes * self.stock.second((id as usize).saturating_sub(self.first_backup));
+        let at = self.row_bytes * self.backup_stock.second((id as usize).saturating_sub(self.first_backup));
         at..at + self.row_bytes
     }
 

@@ -201,9 +201,9 @@ impl<F: ParamsFamily> Params<F> {
             return Err(field("partition_rows", why));
         }
         in_range("partitions", c, MAX_PER_SIDE)?;
-        let (wanted, multiple) = (min_partitions::<F::Literal>(rows, w), F::Literal::MULTIPLE);
-        if c != wanted {
-            let why = format!("must be {wanted}, the least multiple of {multiple} that holds the rows");
+        let (expected, multiple) = (min_partitions::<F::Literal>(rows, w), F::Literal::MULTIPLE);
+        if c != expected {
+            let why = format!("must be {expected}, the least multiple of {multiple} that holds the rows");
             return Err(field("partitions", why));
         }
         in_range("hints", hints, MAX_IDS)?;

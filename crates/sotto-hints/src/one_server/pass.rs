@@ -85,8 +85,8 @@ impl<F: PassFamily> TablePass<F> {
     /// Absorbs the next bytes of the table, up to its end, and returns how many.
     pub fn absorb(&mut self, prf: &Prf<F>, chunk: &[u8]) -> usize {
         let all = self.partitions as u64 * self.window.partition_bytes() as u64;
-        let room = usize::try_from(all - self.absorbed()).unwrap_or(usize::MAX);
-        let mut rest = &chunk[..chunk.len().min(room)];
+        let missing = usize::try_from(all - self.absorbed()).unwrap_or(usize::MAX);
+        let mut rest = &chunk[..chunk.len().min(missing)];
         let taken = rest.len();
         while !rest.is_empty() {
             rest = &rest[self.window.absorb(rest)..];

@@ -48,10 +48,10 @@ impl<F: HintFamily> HintSearch<F> {
         // Uniform below `count`, up to 2^-119.
         let coins = u128::from_le_bytes(coins);
         let (high, low) = (coins >> 64, coins & u128::from(u64::MAX));
-        let wanted = ((high * u128::from(count) + ((low * u128::from(count)) >> 64)) >> 64) as u32;
+        let target = ((high * u128::from(count) + ((low * u128::from(count)) >> 64)) >> 64) as u32;
         let (mut chosen, mut passed) = (hints.none(), 0);
         for (id, is) in self.candidates.iter().zip(self.contain.iter()) {
-            chosen = pick(is & equal(passed, wanted), *id, chosen);
+            chosen = pick(is & equal(passed, target), *id, chosen);
             passed += is;
         }
         chosen

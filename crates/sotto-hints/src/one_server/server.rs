@@ -50,14 +50,14 @@ impl<F: Family> sotto_core::Server<OneServerScheme<F>> for Server<F> {
         Ok(())
     }
 
-    fn answer_many(&self, asks: Vec<(&(), F::Query)>) -> Vec<Result<Answer>> {
-        asks.into_iter().map(|((), query)| self.gather(query)).collect()
+    fn answer_many(&self, queries: Vec<(&(), F::Query)>) -> Vec<Result<Answer>> {
+        queries.into_iter().map(|((), query)| self.gather(query)).collect()
     }
 }
 
 impl<F: Family> UpdateImage for OneServerScheme<F> {
-    fn revise(params: &Params<F>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-        params.revise(ROWS, changes, out)
+    fn update_image(params: &Params<F>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        params.update_image(ROWS, changes, out)
     }
 }
 
@@ -74,7 +74,7 @@ impl<F: Family> Params<F> {
     /// Writes an image with the rows in `section`.
     ///
     /// # Errors
-    /// Those of [`RowTable::encode`](row_table::RowTable::encode).
+    /// The errors of [`RowTable::encode`](row_table::RowTable::encode).
     pub fn encode(&self, section: Section, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         let (order, mut places) = (self.order(), Vec::new());
         self.table(section).encode(rows, out, |first, run| {
@@ -87,7 +87,7 @@ impl<F: Family> Params<F> {
     /// The rows of an image that has them in `section`.
     ///
     /// # Errors
-    /// Those of [`RowTable::records`](row_table::RowTable::records).
+    /// The errors of [`RowTable::records`](row_table::RowTable::records).
     pub fn records(&self, section: Section, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         let (params, order) = (self.clone(), self.order());
         self.table(section).records(image, move |row| {
@@ -101,10 +101,10 @@ impl<F: Family> Params<F> {
     /// Moves an image with the rows in `section` to the next epoch.
     ///
     /// # Errors
-    /// Those of [`RowTable::revise`](row_table::RowTable::revise).
-    pub fn revise(&self, section: Section, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+    /// The errors of [`RowTable::update_image`](row_table::RowTable::update_image).
+    pub fn update_image(&self, section: Section, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let order = self.order();
-        self.table(section).revise(changes, out, |row| self.index(order.of(row)))
+        self.table(section).update_image(changes, out, |row| self.index(order.of(row)))
     }
 
     /// The partitions of a part.
@@ -126,7 +126,7 @@ impl<F: Family> Server<F> {
     /// Opens an image with the rows in `section`.
     ///
     /// # Errors
-    /// Those of [`RowTable::check`](row_table::RowTable::check).
+    /// The errors of [`RowTable::check`](row_table::RowTable::check).
     pub fn open_at(section: Section, params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
         let place = params.table(section);
         place.check(image.as_ref())?;
@@ -136,7 +136,7 @@ impl<F: Family> Server<F> {
     /// Opens an image that has only some partitions, with their rows in `section`.
     ///
     /// # Errors
-    /// Those of [`RowTable::check`](row_table::RowTable::check).
+    /// The errors of [`RowTable::check`](row_table::RowTable::check).
     fn open_some(
         section: Section,
         params: &Params<F>,
@@ -152,7 +152,7 @@ impl<F: Family> Server<F> {
     /// The bytes of the rows.
     ///
     /// # Errors
-    /// Those of [`RowTable::of`](row_table::RowTable::of).
+    /// The errors of [`RowTable::of`](row_table::RowTable::of).
     pub fn rows(&self) -> Result<&[u8]> {
         self.place.of(self.image.as_ref())
     }
@@ -160,7 +160,7 @@ impl<F: Family> Server<F> {
     /// The parities of the two halves of a query, or of the first half.
     ///
     /// # Errors
-    /// Those of [`Server::rows`].
+    /// The errors of [`Server::rows`].
     pub fn gather(&self, query: F::Query) -> Result<Answer> {
         let (row_bytes, partition_rows) = (self.params.row_bytes(), self.params.partition_rows());
         let rows = gather::PartitionRows { bytes: self.rows()?, row_bytes, partition_rows };
@@ -202,16 +202,16 @@ impl<F: Family> PartScheme for OneServerScheme<F> {
         Ok(())
     }
 
-    fn answer_part(part: &Server<F>, asks: Vec<(&(), F::Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server<F>, queries: Vec<(&(), F::Query)>) -> Vec<Result<Vec<u8>>> {
         let one = |query| part.gather(query).map(|Answer(sum)| sum.to_vec());
-        asks.into_iter().map(|((), query)| one(query)).collect()
+        queries.into_iter().map(|((), query)| one(query)).collect()
     }
 
     fn prepare_join(_: &Params<F>) -> Result<()> {
         Ok(())
     }
 
-    fn join(_: (&Params<F>, &()), _: (&(), F::Query), partials: &[Vec<u8>]) -> Result<Answer> {
+    fn join(_: &Params<F>, (): &(), (): &(), _: F::Query, partials: &[Vec<u8>]) -> Result<Answer> {
         add_partials(partials).map(|sum| Answer(Zeroizing::new(sum)))
     }
 }

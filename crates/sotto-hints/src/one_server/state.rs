@@ -5,7 +5,7 @@ use super::client::{NO_HINT, Pending};
 use super::family::{
     AnswerEffect, Client, Family, FamilyState, FamilyStateChange, OneServerScheme, OpenQuery, Plan,
 };
-use super::hints::{Hint, HintFamily, Hints, Stock};
+use super::hints::{BackupStock, Hint, HintFamily, Hints};
 use super::{Params, PartitionPlace, Prepare, Prf};
 use crate::codec::{StateReader, put, reserve};
 use crate::journal::{self, ANSWER, HINT_RESPONSE, QUERY, REJECTION};
@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 pub const HEAD_BYTES: u64 = 16 + 8 + 8 + 4 + 4;
 
 /// The counts that a state has after the number of the next query.
-type CountedOf<F> = <<F as HintFamily>::BackupStock as Stock<F>>::StockCounts;
+type CountedOf<F> = <<F as HintFamily>::BackupStock as BackupStock<F>>::StockCounts;
 
 impl<F: Family> Stateful for OneServerScheme<F> {
     fn save(_: &Params<F>, client: &Client<F>, out: &mut dyn Write) -> Result<()> {
@@ -82,48 +82,48 @@ impl<F: Family> Client<F> {
         let effect = AnswerEffect { promoted: id(effect.promoted), ..effect };
         out.write_all(self.key.as_ref())?;
         // There are no more queries than 2^24.
-        put(&(self.next, hints.stock.counted(), last, effect, self.asked.len() as u32), out)?;
-        for asked in &self.asked {
-            let mut asked = *asked;
-            asked.plan.ids().into_iter().for_each(|named| *named = id(*named));
-            put(&asked, out)?;
+        put(&(self.next, hints.backup_stock.counted(), last, effect, self.open_queries.len() as u32), out)?;
+        for open_queries in &self.open_queries {
+            let mut open_queries = *open_queries;
+            open_queries.plan.ids().into_iter().for_each(|named| *named = id(*named));
+            put(&open_queries, out)?;
         }
-        hints.stock.put(out)?;
-        let ids = || hints.of.iter().take(hints.stocked).enumerate();
-        ids().try_for_each(|(id, hint)| hints.stock.put_hint(params, id, hint, out))?;
+        hints.backup_stock.put(out)?;
+        let ids = || hints.of.iter().take(hints.ids_received).enumerate();
+        ids().try_for_each(|(id, hint)| hints.backup_stock.put_hint(params, id, hint, out))?;
         // There are at most 2^25 ids.
-        for (id, _) in ids().filter(|(id, hint)| hints.stock.has(params, *id, hint)[0]) {
+        for (id, _) in ids().filter(|(id, hint)| hints.backup_stock.has(params, *id, hint)[0]) {
             out.write_all(hints.parity(id as u32))?;
         }
-        for (id, _) in ids().filter(|(id, hint)| hints.stock.has(params, *id, hint)[1]) {
+        for (id, _) in ids().filter(|(id, hint)| hints.backup_stock.has(params, *id, hint)[1]) {
             out.write_all(hints.second(id as u32))?;
         }
         self.own.save(self.next, out)
     }
 
-    /// Reads what [`Client::save`] wrote. `stock` gets the number of the next query and the counts
+    /// Reads what [`Client::save`] wrote. `backup_stock` gets the number of the next query and the counts
     /// of backups, and returns the number of ids and the backups that are left.
     ///
     /// # Errors
-    /// Those of [`Stateful::load`].
+    /// The errors of [`Stateful::load`].
     pub fn load(
         params: &Params<F>,
         from: &mut StateReader<'_>,
-        stock: impl FnOnce(u64, CountedOf<F>, &mut StateReader<'_>) -> Result<(usize, F::BackupStock)>,
+        backup_stock: impl FnOnce(u64, CountedOf<F>, &mut StateReader<'_>) -> Result<(usize, F::BackupStock)>,
     ) -> Result<Client<F>> {
         let head = StateHeader::<F>::read(params, from)?;
-        let (stocked, mut stock) = stock(head.next, head.counted, from)?;
+        let (ids_received, mut backup_stock) = backup_stock(head.next, head.counted, from)?;
         let mut of = Zeroizing::new(Vec::new());
         reserve(&mut of, params.ids() + 1)?;
-        for id in 0..stocked {
-            let hint = stock.get_hint(params, id, from)?;
-            of.push(hint.ok_or_else(|| from.malformed("the hint is not possible"))?);
+        for id in 0..ids_received {
+            let hint = backup_stock.get_hint(params, id, from)?;
+            of.push(hint.ok_or_else(|| from.malformed("a hint contradicts the parameters"))?);
         }
         of.resize(params.ids() + 1, Hint::default());
-        let rows = read_rows(params, &stock, of.get(..stocked).unwrap_or_default(), from)?;
+        let rows = read_rows(params, &backup_stock, of.get(..ids_received).unwrap_or_default(), from)?;
         let own = F::FamilyState::load(params, head.next, from)?;
-        let mut hints = Hints::new(params, &Prf::new(params, &head.key), of, rows, stock);
-        hints.stocked = stocked;
+        let mut hints = Hints::new(params, &Prf::new(params, &head.key), of, rows, backup_stock);
+        hints.ids_received = ids_received;
         let mut client = Client::new(params.clone(), head.key, hints, own);
         client.next = head.next;
         let none = client.hints.none();
@@ -138,13 +138,15 @@ impl<F: Family> Client<F> {
             client.last = Some((number, effect));
         }
         let mut least = 0;
-        for mut asked in head.asked {
-            asked.plan.ids().into_iter().for_each(|named| *named = id(*named));
-            if !(least..client.next).contains(&asked.number) || !F::query_is_possible(&client, &asked) {
-                return Err(from.malformed("the open query is not possible"));
+        for mut open_queries in head.open_queries {
+            open_queries.plan.ids().into_iter().for_each(|named| *named = id(*named));
+            if !(least..client.next).contains(&open_queries.number)
+                || !F::query_is_possible(&client, &open_queries)
+            {
+                return Err(from.malformed("an open query contradicts the parameters"));
             }
-            least = asked.number + 1;
-            client.asked.push_back(asked);
+            least = open_queries.number + 1;
+            client.open_queries.push_back(open_queries);
         }
         Ok(client)
     }
@@ -198,7 +200,7 @@ impl<F: Family> Client<F> {
         if number >= self.next {
             return Err(from.malformed("the answer is to a query that was not made"));
         }
-        if let Some(open) = self.find(number).and_then(|at| self.asked.remove(at)) {
+        if let Some(open) = self.find(number).and_then(|at| self.open_queries.remove(at)) {
             self.apply_answer(&open, row.as_ref().map(|row| row.as_slice()));
         }
         Ok(())
@@ -208,7 +210,7 @@ impl<F: Family> Client<F> {
 /// Reads parities and second rows of all ids and of none; zeros for those that were not written.
 fn read_rows<F: Family>(
     params: &Params<F>,
-    stock: &F::BackupStock,
+    backup_stock: &F::BackupStock,
     of: &[Hint<F::Set>],
     from: &mut StateReader<'_>,
 ) -> Result<[Zeroizing<Vec<u8>>; 2]> {
@@ -216,17 +218,17 @@ fn read_rows<F: Family>(
     let (mut parities, mut seconds) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
     let bytes = |rows: usize| (rows + 1).saturating_mul(row_bytes);
     reserve(&mut parities, bytes(params.ids()))?;
-    reserve(&mut seconds, bytes(stock.seconds(params)))?;
+    reserve(&mut seconds, bytes(backup_stock.seconds(params)))?;
     for (id, hint) in of.iter().enumerate() {
-        let [there, _] = stock.has(params, id, hint);
+        let [there, _] = backup_stock.has(params, id, hint);
         from.append(&mut parities, if there { row_bytes } else { 0 })?;
         parities.resize((id + 1) * row_bytes, 0);
     }
     parities.resize(bytes(params.ids()), 0);
-    seconds.resize(bytes(stock.seconds(params)), 0);
+    seconds.resize(bytes(backup_stock.seconds(params)), 0);
     for (id, hint) in of.iter().enumerate() {
-        if let [_, true] = stock.has(params, id, hint) {
-            let at = row_bytes * stock.second(id.saturating_sub(params.hints()));
+        if let [_, true] = backup_stock.has(params, id, hint) {
+            let at = row_bytes * backup_stock.second(id.saturating_sub(params.hints()));
             from.exact(seconds.get_mut(at..at + row_bytes).unwrap_or_default())?;
         }
     }
@@ -239,7 +241,7 @@ struct StateHeader<F: Family> {
     next: u64,
     counted: CountedOf<F>,
     last: (u64, AnswerEffect<FamilyStateChange<F>>),
-    asked: Vec<OpenQuery<F::QueryPlan>>,
+    open_queries: Vec<OpenQuery<F::QueryPlan>>,
 }
 
 impl<F: Family> StateHeader<F> {
@@ -251,10 +253,10 @@ impl<F: Family> StateHeader<F> {
         if next > params.queries() as u64 || u64::from(waiting) > next {
             return Err(from.malformed("there are more open queries than queries"));
         }
-        let mut asked = Vec::new();
+        let mut open_queries = Vec::new();
         for _ in 0..waiting {
-            asked.push(from.get()?);
+            open_queries.push(from.get()?);
         }
-        Ok(StateHeader { key, next, counted, last, asked })
+        Ok(StateHeader { key, next, counted, last, open_queries })
     }
 }

@@ -94,7 +94,7 @@ pub struct Workspace<F: Family> {
     /// The shape of trees.
     pub trees: Trees<F::Word>,
     /// Scratch memory for growing trees.
-    pub room: TreeScratch<F::Word>,
+    pub scratch: TreeScratch<F::Word>,
     /// The working state of the scheme.
     pub own: F::ExtraState,
 }
@@ -102,7 +102,7 @@ pub struct Workspace<F: Family> {
 impl<F: Family> Workspace<F> {
     /// The working memory for tables with these parameters.
     pub fn new(params: &Params<F>) -> Self {
-        Workspace { trees: params.trees(), room: TreeScratch::default(), own: F::own(params) }
+        Workspace { trees: params.trees(), scratch: TreeScratch::default(), own: F::own(params) }
     }
 }
 

@@ -222,7 +222,7 @@ impl<F: ParamsFamily> sotto_core::Params for Params<F> {
         details.extend(sotto_core::report_details(|| {
             vec![
                 ("M", hints.to_string()),
-                ("orders", self.blocks.to_string()),
+                ("hint requests", self.blocks.to_string()),
                 ("failure", "of any query of the whole budget, not of one lookup".into()),
             ]
         }));

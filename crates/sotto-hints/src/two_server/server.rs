@@ -46,15 +46,15 @@ impl<F: Family> sotto_core::Server<TwoServerScheme<F>> for Server<F> {
         Ok(())
     }
 
-    fn answer_many(&self, asks: Vec<(&(), F::Query)>) -> Vec<Result<Answer>> {
+    fn answer_many(&self, queries: Vec<(&(), F::Query)>) -> Vec<Result<Answer>> {
         let one = |query| Ok(F::answer(&self.params, self.params.place().of(self.image.as_ref())?, &query));
-        asks.into_iter().map(|((), query)| one(query)).collect()
+        queries.into_iter().map(|((), query)| one(query)).collect()
     }
 }
 
 impl<F: Family> UpdateImage for TwoServerScheme<F> {
-    fn revise(params: &Params<F>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-        params.place().revise(changes, out, |row| row)
+    fn update_image(params: &Params<F>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        params.place().update_image(changes, out, |row| row)
     }
 }
 

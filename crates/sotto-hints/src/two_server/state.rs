@@ -19,7 +19,7 @@ use zeroize::{Zeroize, Zeroizing};
 struct StateHeader {
     key: [u8; 16],
     next: u64,
-    stocked: u32,
+    ids_received: u32,
     /// The query that was recovered last and its slot; 0 and M for none.
     last: u64,
     slot: u32,
@@ -30,8 +30,8 @@ impl<F: Family> Stateful for TwoServerScheme<F> {
     fn save(params: &Params<F>, client: &Client<F>, out: &mut dyn Write) -> Result<()> {
         // Open queries are fewer than 2^32, as all queries are; and so are hints.
         let (last, slot) = client.last.unwrap_or((0, params.hints() as u32));
-        let (next, stocked, open) = (client.next, client.blocks_received, client.open.len() as u32);
-        let mut head = StateHeader { key: *client.key, next, stocked, last, slot, open };
+        let (next, ids_received, open) = (client.next, client.blocks_received, client.open.len() as u32);
+        let mut head = StateHeader { key: *client.key, next, ids_received, last, slot, open };
         let written = put(&head, out);
         head.key.zeroize();
         written?;
@@ -49,9 +49,10 @@ impl<F: Family> Stateful for TwoServerScheme<F> {
 
     fn load(params: &Params<F>, from: &mut dyn Read) -> Result<Client<F>> {
         let from = &mut StateReader::state(from);
-        let StateHeader { key, next, stocked, last, slot, open } = from.get()?;
+        let StateHeader { key, next, ids_received, last, slot, open } = from.get()?;
         let key = Zeroizing::new(key);
-        let begun = next > 1 && stocked == params.blocks() || next == 1 && stocked <= params.blocks();
+        let begun =
+            next > 1 && ids_received == params.blocks() || next == 1 && ids_received <= params.blocks();
         if !begun || next > params.queries() + 1 || last >= next || slot as usize > params.hints() {
             return Err(from.malformed("the numbers contradict the parameters"));
         }
@@ -64,13 +65,13 @@ impl<F: Family> Stateful for TwoServerScheme<F> {
         let mut client = Client::with_hints(params.clone(), key, hints)?;
         let kept = params.hints() * params.row_bytes();
         from.exact(client.parities.get_mut(..kept).unwrap_or_default())?;
-        (client.next, client.blocks_received) = (next, stocked);
+        (client.next, client.blocks_received) = (next, ids_received);
         client.last = (last > 0).then_some((last, slot));
         let mut least = 1;
         for _ in 0..open {
             let (number, plan): (u64, F::QueryPlan) = from.get()?;
             if number >= next || number < least || !plan.is_possible(params) {
-                return Err(from.malformed("the open query is not possible"));
+                return Err(from.malformed("an open query contradicts the parameters"));
             }
             least = number + 1;
             let spent = read_hint::<F>(params, number, from)?;
@@ -179,7 +180,7 @@ fn read_hint<F: Family>(params: &Params<F>, next: u64, from: &mut StateReader<'_
     let hint: Hint<F::Word> = from.get()?;
     let awaited = hint.standing == AWAITED && hint.made > 0;
     if !hint.set.is_possible(&params.trees()) || hint.made >= next || !(hint.standing < AWAITED || awaited) {
-        return Err(from.malformed("the hint is not possible"));
+        return Err(from.malformed("a hint contradicts the parameters"));
     }
     Ok(hint)
 }
@@ -192,7 +193,7 @@ impl<F: Family> Client<F> {
         let (params, trees) = (&self.params, &self.tools.trees);
         let changed =
             ChangedRows::new(RowsDelta::read(delta, params.rows(), params.row_bytes())?, params.rows());
-        let room = &mut TreeScratch::default();
+        let scratch = &mut TreeScratch::default();
         let slots = self.hints.iter().zip(self.parities.chunks_exact_mut(params.row_bytes()));
         let spent = self.open.iter_mut().map(|open| (&open.spent, open.parity.as_mut_slice()));
         let known = slots.chain(spent).filter(|(hint, _)| hint.standing == KNOWN);
@@ -202,7 +203,7 @@ impl<F: Family> Client<F> {
             if together.is_empty() {
                 break;
             }
-            changed.add::<F>(params, trees, together, room);
+            changed.add::<F>(params, trees, together, scratch);
         }
         Ok(())
     }
@@ -239,10 +240,10 @@ impl<'a> ChangedRows<'a> {
         params: &Params<F>,
         trees: &Trees<F::Word>,
         sets: Vec<(&Set<F::Word>, &mut [u8])>,
-        room: &mut TreeScratch<F::Word>,
+        scratch: &mut TreeScratch<F::Word>,
     ) {
         let roots: Vec<_> = sets.iter().map(|(set, _)| set.root).collect();
-        let numbers = trees.grow(roots.into_iter(), room);
+        let numbers = trees.grow(roots.into_iter(), scratch);
         for ((set, parity), numbers) in sets.into_iter().zip(numbers.chunks_exact(trees.numbers())) {
             for (position, number) in (0..).zip(numbers) {
                 if let Some(change) = self.of(F::row(params, position, *number ^ set.shift)) {

@@ -171,17 +171,17 @@ impl<W: TreeNumber> Trees<W> {
     }
 
     /// Grows the trees with these roots: the numbers of each tree together.
-    pub fn grow<'a>(&self, roots: impl Iterator<Item = Root>, room: &'a mut TreeScratch<W>) -> &'a [W] {
-        room.numbers.clear();
+    pub fn grow<'a>(&self, roots: impl Iterator<Item = Root>, scratch: &'a mut TreeScratch<W>) -> &'a [W] {
+        scratch.numbers.clear();
         for mut root in roots {
             let key = Aes::new(&root.salt);
-            room.seeds.clear();
-            room.seeds.push(root.seed);
-            (0..self.depth).for_each(|level| room.level(self.fan(level), &key));
-            room.leaves(self, &key);
+            scratch.seeds.clear();
+            scratch.seeds.push(root.seed);
+            (0..self.depth).for_each(|level| scratch.level(self.fan(level), &key));
+            scratch.leaves(self, &key);
             root.zeroize();
         }
-        &room.numbers
+        &scratch.numbers
     }
 
     /// Grows the numbers below these nodes, which are children of one node on this level.
@@ -190,14 +190,14 @@ impl<W: TreeNumber> Trees<W> {
         key: &Aes,
         level: u32,
         nodes: &[Seed],
-        room: &'a mut TreeScratch<W>,
+        scratch: &'a mut TreeScratch<W>,
     ) -> &'a mut [W] {
-        room.numbers.clear();
-        room.seeds.clear();
-        room.seeds.extend_from_slice(nodes);
-        (level + 1..self.depth).for_each(|level| room.level(self.fan(level), key));
-        room.leaves(self, key);
-        &mut room.numbers
+        scratch.numbers.clear();
+        scratch.seeds.clear();
+        scratch.seeds.extend_from_slice(nodes);
+        (level + 1..self.depth).for_each(|level| scratch.level(self.fan(level), key));
+        scratch.leaves(self, key);
+        &mut scratch.numbers
     }
 }
 

@@ -93,7 +93,7 @@ fn queries_before_answers<S: Hinted>() {
         for i in 0..queries {
             // Row 7 is requested again before it was recovered.
             let index = if i < 3 * depth && i % 3 == 0 { 7 } else { rng.next_u64() % 200 };
-            waiting.push_back((index, table.ask(&mut client, index, rng)));
+            waiting.push_back((index, table.query(&mut client, index, rng)));
             if waiting.len() as u64 == depth {
                 if i % 8 == 0 {
                     S::check_parities(&table, &client, true);
@@ -115,8 +115,8 @@ fn every_parity_follows<S: Hinted>() {
         for changed in changed {
             (0..5).for_each(|i| table.fetch(&mut client, i % rows, rng).unwrap());
             // These wait while the table changes; two of them need the same row.
-            let waiting = [0, 0, rows - 1, rows / 2].map(|row| (row, table.ask(&mut client, row, rng)));
-            let (next, delta) = table.revise(&changed, rng);
+            let waiting = [0, 0, rows - 1, rows / 2].map(|row| (row, table.query(&mut client, row, rng)));
+            let (next, delta) = table.update_image(&changed, rng);
             table = next;
             S::apply_delta(&mut client, &delta).unwrap();
             S::check_parities(&table, &client, true);

@@ -23,8 +23,8 @@ fn literal(rows: u64, row_bytes: u64, queries: u64) -> ParamsLiteral {
     ParamsLiteral { rows, row_bytes, hints: min_hints(queries, -40.0, 1 << (bits / 2)), queries }
 }
 
-fn supply<F: Family>(table: &Table<F>, order: &HintRequest) -> HintResponse {
-    TwoServerScheme::<F>::answer_hint_request(&table.server, order.clone()).unwrap()
+fn response<F: Family>(table: &Table<F>, request: &HintRequest) -> HintResponse {
+    TwoServerScheme::<F>::answer_hint_request(&table.server, request.clone()).unwrap()
 }
 
 impl<F: Family> Hinted for TwoServerScheme<F> {
@@ -34,8 +34,8 @@ impl<F: Family> Hinted for TwoServerScheme<F> {
 
     fn client(table: &Table<F>, label: &str) -> Client<F> {
         let mut client = table.client(label);
-        while let Some(order) = TwoServerScheme::<F>::next_hint_request(&mut client).unwrap() {
-            TwoServerScheme::<F>::apply_hint_response(&mut client, supply(table, &order)).unwrap();
+        while let Some(request) = TwoServerScheme::<F>::next_hint_request(&mut client).unwrap() {
+            TwoServerScheme::<F>::apply_hint_response(&mut client, response(table, &request)).unwrap();
         }
         client
     }
@@ -49,10 +49,10 @@ impl<F: Family> Hinted for TwoServerScheme<F> {
 /// Compares every known parity of a client with the sum of the rows of its set, and returns how
 /// many are known.
 fn known<F: Family>(table: &Table<F>, client: &Client<F>) -> usize {
-    let (trees, mut room) = (table.params.trees(), TreeScratch::default());
+    let (trees, mut scratch) = (table.params.trees(), TreeScratch::default());
     let known = client.known().inspect(|(set, parity)| {
         let mut sum = vec![0; table.params.row_bytes()];
-        for (position, number) in (0..).zip(trees.grow([set.root].into_iter(), &mut room)) {
+        for (position, number) in (0..).zip(trees.grow([set.root].into_iter(), &mut scratch)) {
             let row = F::row(&table.params, position, *number ^ set.shift);
             if row < table.params.rows() {
                 sum.iter_mut().zip(table.row(row)).for_each(|(sum, byte)| *sum ^= byte);
@@ -108,15 +108,15 @@ fn queries_before_answers<F: Family>() {
         for i in 0..600 {
             let index = if i % 3 == 0 { 7 } else { rng.next_u64() % 60 };
             let known = client.known().count();
-            waiting.push_back((index, table.ask(&mut client, index, rng)));
+            waiting.push_back((index, table.query(&mut client, index, rng)));
             // A parity that was known is still known, in the query that spent it. With one fewer, a
             // parity is awaited.
             let spends = client.plans().last().unwrap().spends();
             waited += usize::from(spends && client.known().count() == known && waiting.len() > 1);
             if waiting.len() == depth {
                 TwoServerScheme::<F>::check_parities(&table, &client, true);
-                let (index, asked) = waiting.pop_front().unwrap();
-                table.read(&mut client, index, asked).unwrap();
+                let (index, sent) = waiting.pop_front().unwrap();
+                table.read(&mut client, index, sent).unwrap();
             }
         }
     }
@@ -132,20 +132,20 @@ fn orders_come_block_by_block_and_are_the_same_until_they_are_met<F: Family>() {
     for block in 0..params.blocks() {
         assert_eq!(client.budget(), Budget::Left(0));
         assert!(matches!(client.query(RecordIndex(0), &mut seeded("none")), Err(Error::Exhausted(_))));
-        let order = TwoServerScheme::<F>::next_hint_request(&mut client).unwrap().unwrap();
-        assert_eq!(TwoServerScheme::<F>::next_hint_request(&mut client).unwrap().unwrap(), order);
-        assert_eq!(order.block, block);
-        TwoServerScheme::<F>::apply_hint_response(&mut client, supply(&table, &order)).unwrap();
+        let request = TwoServerScheme::<F>::next_hint_request(&mut client).unwrap().unwrap();
+        assert_eq!(TwoServerScheme::<F>::next_hint_request(&mut client).unwrap().unwrap(), request);
+        assert_eq!(request.block, block);
+        TwoServerScheme::<F>::apply_hint_response(&mut client, response(&table, &request)).unwrap();
         // A hint response names no block, so a repeated one would be taken for that of the next.
-        let again = TwoServerScheme::<F>::apply_hint_response(&mut client, supply(&table, &order));
+        let again = TwoServerScheme::<F>::apply_hint_response(&mut client, response(&table, &request));
         assert!(matches!(again, Err(Error::Misuse(_))), "a supply is taken once");
         let there = params.block_hints() * (block as usize + 1);
         assert_eq!(known(&table, &client), there.min(params.hints()));
-        first.get_or_insert(order);
+        first.get_or_insert(request);
     }
     assert_eq!(client.budget(), Budget::Left(1000));
     assert!(TwoServerScheme::<F>::next_hint_request(&mut client).unwrap().is_none());
-    let spare = TwoServerScheme::<F>::apply_hint_response(&mut client, supply(&table, &first.unwrap()));
+    let spare = TwoServerScheme::<F>::apply_hint_response(&mut client, response(&table, &first.unwrap()));
     assert!(matches!(spare, Err(Error::Misuse(_))));
     table.fetch(&mut client, 2, &mut seeded("stocked")).unwrap();
 }
@@ -158,10 +158,10 @@ fn a_rejected_row_is_nowhere<F: Family>() {
     // Numbers of queries begin at 1; the last of these queries has spent a hint.
     let mut number = 0;
     loop {
-        let asked = table.ask(&mut client, 3, rng);
+        let sent = table.query(&mut client, 3, rng);
         let slot = client.plans().next().unwrap().slot();
-        number = number.max(TwoServerScheme::<F>::query_number(&asked.1));
-        table.read(&mut client, 3, asked).unwrap();
+        number = number.max(TwoServerScheme::<F>::query_number(&sent.1));
+        table.read(&mut client, 3, sent).unwrap();
         if (slot as usize) < all {
             break;
         }
@@ -191,16 +191,16 @@ fn a_row_in_no_hint_is_not_found_and_spends_none<F: Family>() {
     let mut client = TwoServerScheme::<F>::load(params, &mut state.as_slice()).unwrap();
     assert_eq!(known(&table, &client), params.hints());
     let set = client.hints()[0].set;
-    let (trees, mut room) = (params.trees(), TreeScratch::default());
-    let numbers = trees.grow([set.root].into_iter(), &mut room);
+    let (trees, mut scratch) = (params.trees(), TreeScratch::default());
+    let numbers = trees.grow([set.root].into_iter(), &mut scratch);
     let rows: Vec<u64> =
         (0..).zip(numbers).map(|(at, number)| F::row(params, at, *number ^ set.shift)).collect();
     let absent = (0..64).find(|row| !rows.contains(row)).unwrap();
     let mut found = 0;
     for i in 0..1000 {
-        let asked = table.ask(&mut client, absent, rng);
+        let sent = table.query(&mut client, absent, rng);
         let spends = client.plans().next().unwrap().spends();
-        match table.read(&mut client, absent, asked) {
+        match table.read(&mut client, absent, sent) {
             Ok(()) => {
                 assert!(!spends, "query {i}");
                 found += 1;

@@ -5,7 +5,7 @@ use piano::FullSets;
 use s3pir::HalfSets;
 use sotto_core::{Params as _, TableShape};
 use sotto_hints::one_server::{
-    Client, Family, LIVE, OWED, OneServerScheme, Params, PartitionPlace, Prf, RowOrder, Stock,
+    BackupStock, Client, Family, LIVE, OWED, OneServerScheme, Params, PartitionPlace, Prf, RowOrder,
 };
 use sotto_testkit::rng::seeded;
 use sotto_testkit::served::InProcessServer;
@@ -37,7 +37,7 @@ impl<F: Family> Hinted for OneServerScheme<F> {
         for id in 0..hints.none() {
             let hint = hints.hint(id);
             let known = hint.mark & (LIVE | OWED) != 0 && hint.mark & F::KNOWN != 0;
-            if !known && hints.stock.has(&table.params, id as usize, &hint)[0] {
+            if !known && hints.backup_stock.has(&table.params, id as usize, &hint)[0] {
                 continue;
             }
             let mut sum = vec![0; table.params.row_bytes()];

@@ -180,7 +180,7 @@ pub(super) fn leave<R: SlotRing>(
 #[derive(Debug)]
 pub struct Scratch {
     pub(super) digits: Digits,
-    /// Both parts of a ciphertext, with the special limb of each after the others.
+    /// Parts of a ciphertext, each with its special limb after the others.
     pub(super) parts: [AlignedWords; 2],
     pub(super) limbs: Limbs,
 }

@@ -187,7 +187,7 @@ impl Params {
     /// The code with these parameters.
     ///
     /// # Errors
-    /// Those of [`CodeSizes::check`].
+    /// The errors of [`CodeSizes::check`].
     pub fn code(&self) -> Result<BatchCode> {
         BatchCode::new(self.sizes(), &self.seed)
     }

@@ -76,21 +76,21 @@ pub(super) fn find(list: &[u16], entry: u16) -> u16 {
     (0u16..).zip(list).fold(NONE, |found, (i, other)| choose(same(entry, *other), i, found))
 }
 
-/// Places as many items as possible. `wanted` has all ones for an item that is to be placed, and
+/// Places as many items as possible. `requested` has all ones for an item that is to be placed, and
 /// zero for another. `choices[j * n + i]` is bucket `j` of item `i` of `n`; an item may have the
-/// same bucket twice. Up to `room` items without a bucket are named.
+/// same bucket twice. Up to `spare` items without a bucket are named.
 ///
 /// # Panics
 /// If there are 2^15 items or buckets or more, or the number of choices is no multiple of the
 /// items.
 pub fn assign(
     choices: &[u16],
-    wanted: &[u16],
+    requested: &[u16],
     buckets: usize,
-    room: usize,
+    spare: usize,
     effort: SearchBudget,
 ) -> Matching {
-    let n = wanted.len();
+    let n = requested.len();
     assert!(n < 1 << 15 && buckets < 1 << 15, "items and buckets below 2^15");
     assert_eq!(choices.len().checked_rem(n).unwrap_or(choices.len()), 0, "as many buckets for each item");
     let SearchBudget { limit, steps } = effort;
@@ -99,14 +99,14 @@ pub fn assign(
     let copies = choices.len() / n.max(1);
     let mut labels = Zeroizing::new(vec![0; buckets]);
     let mut holders = Zeroizing::new(vec![NONE; buckets]);
-    let mut aside = Zeroizing::new(vec![NONE; room]);
+    let mut aside = Zeroizing::new(vec![NONE; spare]);
     let (mut own, mut heights) = (Zeroizing::new(vec![0; copies]), Zeroizing::new(vec![0; copies]));
     let (mut hand, mut next, mut unplaced) = (NONE, 0, 0);
     for _ in 0..steps {
         let idle = same(hand, NONE);
         hand = choose(idle, next, hand);
         next += idle & less(next, end) & 1;
-        let active = read(wanted, &numbers, hand);
+        let active = read(requested, &numbers, hand);
 
         let lists = choices.chunks_exact(n);
         for ((bucket, height), list) in own.iter_mut().zip(heights.iter_mut()).zip(lists) {
@@ -151,7 +151,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Size of a maximum matching, by depth-first search for augmenting paths.
-    fn largest(choices: &[u16], wanted: &[u16], buckets: usize) -> usize {
+    fn largest(choices: &[u16], requested: &[u16], buckets: usize) -> usize {
         fn reach(
             i: usize,
             choices: &[u16],
@@ -172,33 +172,33 @@ mod tests {
             }
             false
         }
-        let n = wanted.len();
+        let n = requested.len();
         let mut holders = vec![None; buckets];
         (0..n)
-            .filter(|i| wanted[*i] != 0 && reach(*i, choices, n, &mut holders, &mut vec![false; buckets]))
+            .filter(|i| requested[*i] != 0 && reach(*i, choices, n, &mut holders, &mut vec![false; buckets]))
             .count()
     }
 
-    fn check(choices: &[u16], wanted: &[u16], buckets: usize, room: usize) {
-        let n = wanted.len();
-        let matching = assign(choices, wanted, buckets, room, SearchBudget::thorough(n));
+    fn check(choices: &[u16], requested: &[u16], buckets: usize, spare: usize) {
+        let n = requested.len();
+        let matching = assign(choices, requested, buckets, spare, SearchBudget::thorough(n));
         let mut times = vec![0; n];
         for (v, holder) in matching.holders.iter().enumerate().filter(|(_, holder)| **holder != NONE) {
             times[usize::from(*holder)] += 1;
             assert!(choices.chunks_exact(n).any(|list| usize::from(list[usize::from(*holder)]) == v));
         }
         let placed: usize = times.iter().sum();
-        let asked = wanted.iter().filter(|wanted| **wanted != 0).count();
-        assert_eq!(placed, largest(choices, wanted, buckets));
-        assert_eq!(placed + usize::from(matching.unplaced), asked);
+        let count = requested.iter().filter(|requested| **requested != 0).count();
+        assert_eq!(placed, largest(choices, requested, buckets));
+        assert_eq!(placed + usize::from(matching.unplaced), count);
         for (slot, item) in matching.aside.iter().enumerate() {
             assert_eq!(*item == NONE, slot >= usize::from(matching.unplaced), "{:?}", matching.aside);
             if *item != NONE {
                 times[usize::from(*item)] += 1;
             }
         }
-        for (times, wanted) in times.iter().zip(wanted) {
-            assert!(*times <= usize::from(*wanted != 0));
+        for (times, requested) in times.iter().zip(requested) {
+            assert!(*times <= usize::from(*requested != 0));
         }
     }
 
@@ -240,15 +240,15 @@ mod tests {
             n in 1usize..24,
             copies in 1usize..5,
             buckets in 1u16..30,
-            room in 0usize..4,
+            spare in 0usize..4,
             draw in prop::collection::vec(any::<u16>(), 96),
-            wanted in any::<u32>(),
+            requested in any::<u32>(),
         ) {
             let choices: Vec<u16> = draw.iter().take(n * copies).map(|v| v % buckets).collect();
             // Half of the cases place all items, the others some.
-            let wanted = if wanted & 1 == 0 { u32::MAX } else { wanted };
-            let wanted: Vec<u16> = (0..n).map(|i| 0u16.wrapping_sub((wanted >> i & 1) as u16)).collect();
-            check(&choices, &wanted, buckets.into(), room);
+            let requested = if requested & 1 == 0 { u32::MAX } else { requested };
+            let requested: Vec<u16> = (0..n).map(|i| 0u16.wrapping_sub((requested >> i & 1) as u16)).collect();
+            check(&choices, &requested, buckets.into(), spare);
         }
     }
 }

@@ -117,9 +117,9 @@ impl Echelon {
     ) -> Vec<u8> {
         let width = params.entry_bytes(unit) as usize;
         let lanes = (width / unit.bytes()).next_multiple_of(LANES);
-        let mut wanted = vec![0u16; slots.len() * lanes];
-        for (wanted, slot) in wanted.chunks_exact_mut(lanes).zip(slots) {
-            wanted
+        let mut targets = vec![0u16; slots.len() * lanes];
+        for (targets, slot) in targets.chunks_exact_mut(lanes).zip(slots) {
+            targets
                 .iter_mut()
                 .zip(slot.chunks(unit.bytes()))
                 .for_each(|(out, bytes)| *out = unit.number(bytes));
@@ -128,11 +128,11 @@ impl Echelon {
         let (mut found, mut bits) = (vec![0u16; rows * lanes], vec![0u8; rows * lanes]);
         let mut sides = vec![0u8; slots.len() * lanes];
         for bit in 0..8 * unit.bytes() {
-            sides.iter_mut().zip(&wanted).for_each(|(side, wanted)| *side = *wanted as u8 & 1);
+            sides.iter_mut().zip(&targets).for_each(|(side, targets)| *side = *targets as u8 & 1);
             self.add_sides(&mut sides, lanes);
             self.solve(&sides, &mut bits, lanes);
             found.iter_mut().zip(&bits).for_each(|(found, one)| *found |= u16::from(*one) << bit);
-            halve(equations, &bits, &mut wanted, lanes);
+            halve(equations, &bits, &mut targets, lanes);
         }
         let entry = |numbers: &[u16]| {
             let numbers = numbers.iter().take(width / unit.bytes());
@@ -175,18 +175,18 @@ impl Echelon {
 }
 
 /// Subtracts the sums of these bits, which leaves even numbers, and halves them.
-fn halve(equations: &[BandPattern], bits: &[u8], wanted: &mut [u16], lanes: usize) {
+fn halve(equations: &[BandPattern], bits: &[u8], targets: &mut [u16], lanes: usize) {
     let mut sum = vec![0u8; lanes];
-    for (BandPattern { first, ones }, wanted) in equations.iter().zip(wanted.chunks_exact_mut(lanes)) {
+    for (BandPattern { first, ones }, targets) in equations.iter().zip(targets.chunks_exact_mut(lanes)) {
         sum.fill(0);
         for i in ones_of(*ones) {
             let bits = &bits[(*first as usize + i) * lanes..][..lanes];
             sum.iter_mut().zip(bits).for_each(|(sum, bit)| *sum += bit);
         }
-        wanted
+        targets
             .iter_mut()
             .zip(&sum)
-            .for_each(|(wanted, sum)| *wanted = wanted.wrapping_sub((*sum).into()) >> 1);
+            .for_each(|(targets, sum)| *targets = targets.wrapping_sub((*sum).into()) >> 1);
     }
 }
 

@@ -116,7 +116,7 @@ impl KeywordBuilder {
     /// The sizes of a table of the keys so far, with other numbers of probes and slots.
     ///
     /// # Errors
-    /// Those of [`KeyStats::sizes`].
+    /// The errors of [`KeyStats::sizes`].
     pub fn sizes(&self, probes: u32, slots: u32) -> Result<KeywordSizes, BuildError> {
         self.counted().sizes(probes, slots)
     }
@@ -124,7 +124,7 @@ impl KeywordBuilder {
     /// The sizes of a table of the keys so far, in a band.
     ///
     /// # Errors
-    /// Those of [`KeyStats::sizes`].
+    /// The errors of [`KeyStats::sizes`].
     pub fn band_sizes(&self, strips: u64, unit: SumElement) -> Result<KeywordSizes, BuildError> {
         self.counted().band_sizes(strips, unit)
     }

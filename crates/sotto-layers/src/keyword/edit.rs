@@ -38,7 +38,7 @@ pub enum EditError {
         /// Maximum bytes of a value, or their exact number.
         most: u64,
     },
-    /// There is no free slot, however keys are moved.
+    /// No slot is free, however keys are moved.
     #[error("the table has no slot for another key")]
     Full,
 }
@@ -95,7 +95,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
     /// Removes a key. Returns whether the table had it.
     ///
     /// # Errors
-    /// Those of fetching, and [`Misuse::Rule`] for an invalid key.
+    /// The errors of fetching, and [`Misuse::Rule`] for an invalid key.
     pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
         let digest = *self.keyword.digest(key)?;
         let Some((row, at, mut bytes)) = self.find(digest)? else { return Ok(false) };

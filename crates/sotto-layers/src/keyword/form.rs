@@ -234,9 +234,9 @@ const MAX_PHONE_BYTES: u32 = 16;
 const NO_NUMBER: KeyError =
     KeyError::Not("a telephone number of E.164 (+15550000007: a plus sign, 7 to 15 digits, no spaces)");
 
-/// Only whether it is a number, and its length, decide a branch.
 /// Telephone numbers, as E.164 writes them and phones request them: `+`, and 7 to 15 digits of
-/// which the first is no zero.
+/// which the first is no zero. Whether the text is a number, and its length, are all that decides a
+/// branch.
 ///
 /// Signs between the digits are refused: removing them would make the time depend on where they
 /// are. Readers of publishers' files remove them before. Numbers without a country are refused,

@@ -121,7 +121,7 @@ impl Params {
     /// Reads and checks the parameters of a catalog. Total: any bytes give parameters or an error.
     ///
     /// # Errors
-    /// Those of [`Self::check`].
+    /// The errors of [`Self::check`].
     pub fn parse(text: &[u8]) -> Result<Self> {
         let plain =
             |e: serde_json::Error| e.to_string().chars().filter(|c| !c.is_control()).take(200).collect();

@@ -52,7 +52,7 @@ impl KeyStats {
     /// The sizes of a table of these keys in a band.
     ///
     /// # Errors
-    /// Those of [`Self::sizes`].
+    /// The errors of [`Self::sizes`].
     pub fn band_sizes(&self, strips: u64, unit: SumElement) -> Result<KeywordSizes, BuildError> {
         let params =
             self.params(BuildOptions { probes: 1, strips: Some((strips, unit)), ..self.options.clone() })?;
@@ -85,7 +85,7 @@ pub(super) fn params_for(
     keys: u64,
     values: ValueLength,
 ) -> Result<Params, BuildError> {
-    let keys = keys.max(options.room);
+    let keys = keys.max(options.headroom);
     let (rows, slots) = match options.strips {
         Some((strips, _)) => {
             let slots = u32::try_from(band::strip_keys_for(keys, strips.max(1)));
@@ -162,7 +162,7 @@ pub struct BuildOptions {
     /// For a band, the number of its strips and the elements that are added.
     pub strips: Option<(u64, SumElement)>,
     /// Number of keys that the table has space for, if more than it starts with.
-    pub room: u64,
+    pub headroom: u64,
     /// log2 of the accepted probability that a missing key is found.
     pub false_positive_log2: f64,
     /// The key of the hash. It is public, but must be unknown when keys are chosen.
@@ -188,7 +188,7 @@ impl BuildOptions {
             probes: 2,
             slots: None,
             strips: None,
-            room: 0,
+            headroom: 0,
             false_positive_log2: -64.0,
             seed,
         }

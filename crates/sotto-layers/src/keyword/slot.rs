@@ -25,10 +25,10 @@ pub(super) fn write(params: &Params, digest: KeyDigest, value: &[u8], slot: &mut
         return None;
     }
     let (tag, rest) = slot.split_at_mut_checked(params.tag_bytes as usize)?;
-    let (length_bytes, room) = rest.split_at_mut_checked(params.values.length_bytes() as usize)?;
+    let (length_bytes, padded) = rest.split_at_mut_checked(params.values.length_bytes() as usize)?;
     tag.iter_mut().zip(digest.bytes()).for_each(|(out, byte)| *out = byte);
     length_bytes.iter_mut().zip(length.to_le_bytes()).for_each(|(out, byte)| *out = byte);
-    let (value_bytes, zeros) = room.split_at_mut_checked(value.len())?;
+    let (value_bytes, zeros) = padded.split_at_mut_checked(value.len())?;
     value_bytes.copy_from_slice(value);
     zeros.fill(0);
     Some(())
@@ -44,14 +44,14 @@ pub(super) fn digest(params: &Params, slot: &[u8]) -> Option<KeyDigest> {
 /// should there be two.
 pub(super) fn find(params: &Params, digest: KeyDigest, rows: &[Row]) -> Result<Option<Value>> {
     let (tag_bytes, length_bytes) = (params.tag_bytes as usize, params.values.length_bytes() as usize);
-    let wanted = zeroize::Zeroizing::new(digest.bytes());
-    let wanted = wanted.get(..tag_bytes).expect_or_default("a tag is shorter than a digest");
+    let expected = zeroize::Zeroizing::new(digest.bytes());
+    let expected = expected.get(..tag_bytes).expect_or_default("a tag is shorter than a digest");
     // The position of the tag is first, then those of length and value.
     let mut entry = Value::new(vec![0; params.slot_bytes() as usize - tag_bytes]);
     let mut found = Choice::from(0);
     for slot in rows.iter().flat_map(|row| row.chunks_exact(params.slot_bytes() as usize)) {
         let (tag, held) = slot.split_at_checked(tag_bytes).expect_or_default("a slot begins with its tag");
-        let take = tag.ct_eq(wanted) & !found;
+        let take = tag.ct_eq(expected) & !found;
         found |= take;
         entry.iter_mut().zip(held).for_each(|(out, byte)| out.conditional_assign(byte, take));
     }

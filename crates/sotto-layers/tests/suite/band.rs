@@ -150,7 +150,7 @@ fn missing_keys_are_asked_for_alike() {
 /// strips.
 #[test]
 fn strips_are_solved_again() {
-    let options = BuildOptions { width: ValueWidth::UpTo(6), room: 3200, ..options(9, SumElement::Pair) };
+    let options = BuildOptions { width: ValueWidth::UpTo(6), headroom: 3200, ..options(9, SumElement::Pair) };
     let mut table = build(options, &entries(3000)).unwrap();
     for i in 3000..3150u32 {
         let before = table.strips.clone();

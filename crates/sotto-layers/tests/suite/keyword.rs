@@ -101,7 +101,7 @@ fn a_hundred_thousand_keys() {
     }
     assert!((100_000..200_000u32).all(|i| table.get(&i.to_le_bytes()).is_none()));
     // A table for more keys has longer tags.
-    let many = build(BuildOptions { room: 9_000_000, ..options() }, &entries[..10]).unwrap();
+    let many = build(BuildOptions { headroom: 9_000_000, ..options() }, &entries[..10]).unwrap();
     assert_eq!((many.keyword.params().tag_bytes, many.rows.len()), (12, 2_419_356));
     // The same keys give the same table.
     assert_eq!(build(options(), &entries).unwrap().rows, table.rows);
@@ -176,7 +176,7 @@ fn what_no_table_can_have_is_refused_with_its_number() {
     ] {
         assert!(matches!(KeywordBuilder::new(options), Err(BuildError::Refused(Error::Params(_)))));
     }
-    let huge = of(&[(b"a", b"")], BuildOptions { room: 1 << 40, ..options() });
+    let huge = of(&[(b"a", b"")], BuildOptions { headroom: 1 << 40, ..options() });
     assert!(matches!(huge, BuildError::TooMany { .. }));
     // No tag is long enough for that probability.
     let sure = of(&[(b"a", b"")], BuildOptions { false_positive_log2: -130.0, ..options() });
@@ -303,12 +303,12 @@ fn a_new_value_changes_one_row() {
 #[test]
 fn keys_are_added_until_the_table_is_full() {
     for (probes, slots) in [(2, None), (1, Some(20)), (1, Some(150))] {
-        fill(BuildOptions { probes, slots, width: ValueWidth::UpTo(8), room: 2000, ..options() });
+        fill(BuildOptions { probes, slots, width: ValueWidth::UpTo(8), headroom: 2000, ..options() });
     }
 }
 
-fn fill(room: BuildOptions) {
-    let mut table = build(room, &entries(1500)).unwrap();
+fn fill(headroom: BuildOptions) {
+    let mut table = build(headroom, &entries(1500)).unwrap();
     let places = table.keyword.params().rows * u64::from(table.keyword.params().slots);
     let keyword = table.keyword.clone();
     let before = table.rows.clone();
@@ -339,21 +339,21 @@ fn room_holds_for_every_number_of_keys() {
     let mut anew = 0;
     for (probes, slots) in arrangements {
         for seed in 0..60u64 {
-            for (keys, room) in [(1, 2), (3, 5), (3, 13), (1, 9), (10, 11), (5, 30), (20, 40)] {
+            for (keys, headroom) in [(1, 2), (3, 5), (3, 13), (1, 9), (10, 11), (5, 30), (20, 40)] {
                 let mut bytes = [probes as u8; 32];
                 bytes[..8].copy_from_slice(&seed.to_le_bytes());
                 let (seed, width) = (PublicSeed(bytes), ValueWidth::UpTo(8));
-                let options = BuildOptions { probes, slots, width, room, seed, ..options() };
+                let options = BuildOptions { probes, slots, width, headroom, seed, ..options() };
                 let mut table = build(options, &entries(keys)).unwrap();
                 let (keyword, before) = (table.keyword.clone(), table.rows.clone());
                 let mut edit = TableEdit::new(&keyword, |row| Ok(before[row as usize].clone()));
-                for i in keys as u64..room {
+                for i in keys as u64..headroom {
                     let added = edit.set(format!("key {i}").as_bytes(), &i.to_le_bytes());
-                    assert!(!added.unwrap(), "{probes} {slots:?}: {i} of {room}, {seed:?}");
+                    assert!(!added.unwrap(), "{probes} {slots:?}: {i} of {headroom}, {seed:?}");
                 }
                 table.apply(edit.finish());
                 anew += usize::from(table.keyword.params().attempt != keyword.params().attempt);
-                for i in 0..room {
+                for i in 0..headroom {
                     let want = if i < keys as u64 {
                         vec![i as u8; i as usize % 5]
                     } else {
@@ -535,7 +535,7 @@ proptest! {
         let seed = PublicSeed(seed);
         let start = entries(20);
         let slots = Some(slots);
-        let options = BuildOptions { probes, slots, seed, width: ValueWidth::UpTo(5), room: 45, ..options() };
+        let options = BuildOptions { probes, slots, seed, width: ValueWidth::UpTo(5), headroom: 45, ..options() };
         let mut table = build(options, &start).unwrap();
         let mut map: BTreeMap<Vec<u8>, Vec<u8>> = start.into_iter().collect();
         for steps in steps.chunks(25) {

@@ -168,7 +168,7 @@ pub struct Accumulator {
     products: usize,
 }
 
-/// Both halves of eight slots, each half a cache line.
+/// Eight slots in two halves, each half a cache line.
 #[derive(Debug, Clone, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Cell {

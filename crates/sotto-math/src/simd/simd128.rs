@@ -32,7 +32,7 @@ mod generic {
     compiled_generic!("simd128", Register32::new(), Register32::new(), Register16::new());
     compiled_32!("simd128", Register32::new());
 
-    /// Only servers run the pass over tiles.
+    /// The pass over tiles, which only servers run.
     pub(super) mod tiles {
         use super::*;
 

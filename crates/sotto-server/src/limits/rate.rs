@@ -10,7 +10,7 @@ use crate::StartError;
 use crate::client::{ClientId, Peer};
 use crate::http_error::HttpError;
 use crate::locked;
-use sotto_wire::{Code, Problem};
+use sotto_wire::{Problem, ProblemCode};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -209,7 +209,7 @@ impl RateLimit {
     /// Checks that a client has some quota left. Work in progress counts once it is done.
     ///
     /// # Errors
-    /// [`Code::Busy`].
+    /// [`ProblemCode::Busy`].
     pub fn check(&self, peer: Peer, now: Instant) -> Result<(), HttpError> {
         self.wait(peer, now).map_or(Ok(()), |wait| Err(self.refusal(wait)))
     }
@@ -236,7 +236,7 @@ impl RateLimit {
     /// counts are stored there.
     ///
     /// # Errors
-    /// [`Code::Busy`]. Nothing was added then.
+    /// [`ProblemCode::Busy`]. Nothing was added then.
     pub(crate) fn take(&self, peer: Peer, amount: u64, now: Instant) -> Result<(), HttpError> {
         if !self.is_bound {
             return Ok(());
@@ -269,16 +269,16 @@ impl RateLimit {
 
     /// Forgets clients whose quota is full again. Blocks on the disk, if counts are stored there.
     pub fn sweep(&self, now: Instant) {
-        self.tidy(now, |at, until| at.max(until));
+        self.compact(now, |at, until| at.max(until));
     }
 
     /// Stores the true counts, with nothing written ahead, at the end of a server.
     pub(crate) fn settle(&self, now: Instant) {
-        self.tidy(now, |_, until| until);
+        self.compact(now, |_, until| until);
     }
 
     /// Rewrites the counts on disk: `fitting` computes each from the stored and the true one.
-    fn tidy(&self, now: Instant, fitting: impl Fn(u64, u64) -> u64) {
+    fn compact(&self, now: Instant, fitting: impl Fn(u64, u64) -> u64) {
         let now = self.counts.clock.at(now);
         let mut written = self.written.as_ref().map(locked);
         let used: HashMap<_, _> = {
@@ -310,8 +310,11 @@ impl RateLimit {
     fn refusal(&self, wait: Duration) -> HttpError {
         let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1);
         let message = self.message;
-        HttpError::from(Problem::new(Code::Busy, format!("{message}; the next may come in {seconds} s")))
-            .after(seconds)
+        HttpError::from(Problem::new(
+            ProblemCode::Busy,
+            format!("{message}; the next may come in {seconds} s"),
+        ))
+        .after(seconds)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::http_error::HttpError;
 use crate::locked;
 use crate::metrics::gauge_value;
 use prometheus_client::metrics::gauge::Gauge;
-use sotto_wire::{Code, Problem};
+use sotto_wire::{Problem, ProblemCode};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -83,7 +83,7 @@ impl Slots {
     /// Takes slots for a client.
     ///
     /// # Errors
-    /// [`Code::Busy`] while others or the client itself hold too many; [`Code::TooLarge`] for more
+    /// [`ProblemCode::Busy`] while others or the client itself hold too many; [`ProblemCode::TooLarge`] for more
     /// memory than a client can ever have.
     pub(crate) fn take(self: &Arc<Self>, peer: Peer, count: u64) -> Result<Permit, HttpError> {
         let mut permit = self.none(peer);
@@ -118,12 +118,12 @@ impl Permit {
                 "the request and its answer take more than {max} bytes, which is what one client may have of the \
                  server's memory: ask for less at once"
             );
-            return Err(Problem::new(Code::TooLarge, text).into());
+            return Err(Problem::new(ProblemCode::TooLarge, text).into());
         }
         let mut used = locked(&slots.used);
         let [all, own] = slots.messages;
         let Some(free) = slots.total.checked_sub(used.all.saturating_add(count)) else {
-            return Err(HttpError::new(Code::Busy, all));
+            return Err(HttpError::new(ProblemCode::Busy, all));
         };
         let fits = |network: Network| {
             let held = used.by_network.get(&network).copied().unwrap_or(0);
@@ -134,7 +134,7 @@ impl Permit {
             held.saturating_add(count) <= share
         };
         if count > 0 && !self.peer.networks().all(fits) {
-            return Err(HttpError::new(Code::Busy, own));
+            return Err(HttpError::new(ProblemCode::Busy, own));
         }
         used.all += count;
         for network in self.peer.networks() {
@@ -191,8 +191,8 @@ pub(crate) mod tests {
         Slots::memory(total, Gauge::default())
     }
 
-    fn code(taken: Result<Permit, HttpError>) -> Option<Code> {
-        taken.err().map(|error| error.told().0)
+    fn code(taken: Result<Permit, HttpError>) -> Option<ProblemCode> {
+        taken.err().map(|error| error.summary().0)
     }
 
     #[test]
@@ -201,12 +201,12 @@ pub(crate) mod tests {
         let slots = Slots::new(3, 2, Gauge::default(), ["all", "own"]);
         let take = |peer| slots.take(peer, 1);
         let held = [take(one).ok().unwrap(), take(one).ok().unwrap()];
-        assert_eq!(take(one).err().unwrap().told().1, "own", "a third of one client");
+        assert_eq!(take(one).err().unwrap().summary().1, "own", "a third of one client");
         let others = take(other).ok().unwrap();
-        assert_eq!(take(third).err().unwrap().told().1, "all", "a fourth in all");
+        assert_eq!(take(third).err().unwrap().summary().1, "all", "a fourth in all");
         drop(held);
         let held = [take(third).ok().unwrap(), take(peer("2001:db8::2")).ok().unwrap()];
-        assert_eq!(code(take(other)), Some(Code::Busy), "an IPv6 network is one client");
+        assert_eq!(code(take(other)), Some(ProblemCode::Busy), "an IPv6 network is one client");
         assert_eq!(slots.gauge.get(), 3);
         drop((held, others));
         assert!(locked(&slots.used).by_network.is_empty() && locked(&slots.used).all == 0);
@@ -231,7 +231,7 @@ pub(crate) mod tests {
     fn whoever_is_alone_has_most_and_a_newcomer_always_gets_something() {
         let memory = memory(800);
         let first = memory.take(peer("192.0.2.1"), 700).ok().unwrap();
-        assert_eq!(code(memory.take(peer("192.0.2.1"), 1)), Some(Code::Busy));
+        assert_eq!(code(memory.take(peer("192.0.2.1"), 1)), Some(ProblemCode::Busy));
         let mut held = vec![first];
         for last in 2..5 {
             let address = format!("192.0.2.{last}");
@@ -240,7 +240,7 @@ pub(crate) mod tests {
             held.push(memory.take(peer(&address), free / 8 * 7).ok().unwrap());
             assert!(memory.total > locked(&memory.used).all, "nothing is left after {last}");
         }
-        assert_eq!(code(memory.take(peer("192.0.2.9"), 800)), Some(Code::TooLarge));
+        assert_eq!(code(memory.take(peer("192.0.2.9"), 800)), Some(ProblemCode::TooLarge));
         drop(held);
         assert!(locked(&memory.used).by_network.is_empty() && locked(&memory.used).all == 0);
     }
@@ -254,7 +254,7 @@ pub(crate) mod tests {
         assert!(one.grow(101).is_err());
         assert_eq!((locked(&memory.used).all, one.held()), (600, 600));
         one.grow(100).ok().unwrap();
-        assert_eq!(one.grow(1).unwrap_err().told().0, Code::TooLarge);
+        assert_eq!(one.grow(1).unwrap_err().summary().0, ProblemCode::TooLarge);
         assert_eq!(memory.gauge.get(), 700);
     }
 
@@ -263,14 +263,14 @@ pub(crate) mod tests {
         let memory = memory(8000);
         // A /64 may hold half of the memory, a /56 three quarters, a /48 seven eighths.
         let take = |address: &str, bytes| memory.take(peer(address), bytes);
-        assert_eq!(code(take("2001:db8::1", 4001)), Some(Code::TooLarge));
+        assert_eq!(code(take("2001:db8::1", 4001)), Some(ProblemCode::TooLarge));
         let first = take("2001:db8::1", 4000).ok().unwrap();
-        assert_eq!(code(take("2001:db8::2", 1)), Some(Code::Busy), "the same /64");
-        assert_eq!(code(take("2001:db8:0:1::1", 2001)), Some(Code::Busy), "the same /56");
+        assert_eq!(code(take("2001:db8::2", 1)), Some(ProblemCode::Busy), "the same /64");
+        assert_eq!(code(take("2001:db8:0:1::1", 2001)), Some(ProblemCode::Busy), "the same /56");
         let second = take("2001:db8:0:1::1", 1900).ok().unwrap();
-        assert_eq!(code(take("2001:db8:0:2::1", 101)), Some(Code::Busy), "the same /56");
+        assert_eq!(code(take("2001:db8:0:2::1", 101)), Some(ProblemCode::Busy), "the same /56");
         let third = take("2001:db8:0:100::1", 1000).ok().unwrap();
-        assert_eq!(code(take("2001:db8:0:200::1", 101)), Some(Code::Busy), "the same /48");
+        assert_eq!(code(take("2001:db8:0:200::1", 101)), Some(ProblemCode::Busy), "the same /48");
         let other = take("2001:db8:1::1", 500).ok().unwrap();
         drop((first, second, third, other));
         assert_eq!(locked(&memory.used).all, 0);

@@ -80,8 +80,8 @@ fn is_of_authority(chain: &[CertificateDer<'static>]) -> bool {
     let client =
         WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::new(ring::default_provider()));
     let (Ok(client), Ok(name)) = (client.build(), ServerName::try_from("localhost")) else { return false };
-    let said = client.verify_server_cert(own, others, &name, &[], UnixTime::now());
-    said.is_err_and(|error| format!("{error:?}").contains("CaUsedAsEndEntity"))
+    let verdict = client.verify_server_cert(own, others, &name, &[], UnixTime::now());
+    verdict.is_err_and(|error| format!("{error:?}").contains("CaUsedAsEndEntity"))
 }
 
 /// A self-signed certificate of the server, which a client trusts by its PEM.

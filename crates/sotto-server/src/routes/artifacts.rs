@@ -14,7 +14,7 @@ use http_body::{Frame, SizeHint};
 use sotto_catalog::Hex32;
 use sotto_core::{ExpectOrDefault, Image, Section};
 use sotto_db::ImageFile;
-use sotto_wire::{Code, routes};
+use sotto_wire::{ProblemCode, routes};
 use std::io;
 use std::ops::Range;
 use std::pin::Pin;
@@ -88,16 +88,16 @@ fn find(service: &Service, digest: &str) -> Result<ServedArtifact, HttpError> {
         mapped.or_else(|| service.stacks.file(&digest).map(of_stack))
     });
     let found = found.ok_or_else(|| {
-        HttpError::new(Code::NoSuchArtifact, "no served epoch has an artifact with this digest")
+        HttpError::new(ProblemCode::NoSuchArtifact, "no served epoch has an artifact with this digest")
     })?;
     match found.file.as_ref().is_some_and(|file| file.check().is_err()) {
-        true => Err(Code::NotReady.into()),
+        true => Err(ProblemCode::NotReady.into()),
         false => Ok(found),
     }
 }
 
 fn outside(len: u64) -> Response<Body> {
-    let refusal = HttpError::new(Code::BadRange, "the range is outside the artifact");
+    let refusal = HttpError::new(ProblemCode::BadRange, "the range is outside the artifact");
     let mut response = axum::response::IntoResponse::into_response(refusal);
     put(&mut response, header::CONTENT_RANGE, &format!("bytes */{len}"));
     response

@@ -16,13 +16,13 @@ use sotto_core::Epoch;
 use sotto_tlog::layout::LogFile;
 use sotto_tlog::{LogError, LogLayout};
 use sotto_wire::routes::TableList;
-use sotto_wire::{Code, Problem, routes};
+use sotto_wire::{Problem, ProblemCode, routes};
 use std::sync::Arc;
 
 /// `GET /v1/tables`
 pub(super) async fn tables(State(service): Served) -> HttpResult {
     let list = TableList { stacks: service.stacks.names(), ..service.tables.list() };
-    let body = serde_json::to_vec(&list).map_err(|_| Code::Internal)?;
+    let body = serde_json::to_vec(&list).map_err(|_| ProblemCode::Internal)?;
     Ok(json(Body::from(body)))
 }
 
@@ -41,7 +41,8 @@ pub(super) async fn catalog(
             let found = found.or_else(|| live.find_past(epoch).map(|past| past.signed()));
             found.ok_or_else(|| {
                 let newest = live.newest().pin().epoch;
-                Problem::new(Code::EpochExpired, format!("epoch {epoch} is not served")).with_epoch(newest)
+                Problem::new(ProblemCode::EpochExpired, format!("epoch {epoch} is not served"))
+                    .with_epoch(newest)
             })?
         }
     };
@@ -75,7 +76,7 @@ fn requested_epoch(query: Option<&str>) -> Result<Option<Epoch>, HttpError> {
     let Some(number) = pairs.filter_map(|pair| pair.strip_prefix("epoch=")).next() else { return Ok(None) };
     match number.parse() {
         Ok(epoch) => Ok(Some(Epoch(epoch))),
-        Err(_) => Err(HttpError::new(Code::Malformed, "epoch is not a number")),
+        Err(_) => Err(HttpError::new(ProblemCode::Malformed, "epoch is not a number")),
     }
 }
 
@@ -89,7 +90,7 @@ pub(super) async fn log_proof(
     State(service): Served,
     Path((key, digest)): Path<(String, String)>,
 ) -> HttpResult {
-    let none = || HttpError::new(Code::NotLogged, "the log holds no catalog of that digest");
+    let none = || HttpError::new(ProblemCode::NotLogged, "the log holds no catalog of that digest");
     let digest: Hex32 = digest.parse().map_err(|_| none())?;
     let proof = read_log(log(&service, &key)?, move |log| log.proof(&digest)).await?.ok_or_else(none)?;
     Ok(response(proof, routes::TEXT, "no-cache"))
@@ -100,7 +101,7 @@ pub(super) async fn log_file(
     State(service): Served,
     Path((key, path)): Path<(String, String)>,
 ) -> HttpResult {
-    let none = || HttpError::new(Code::NotLogged, "the log has no such file");
+    let none = || HttpError::new(ProblemCode::NotLogged, "the log has no such file");
     let file = LogLayout::place(&path).ok_or_else(none)?;
     let bytes = read_log(log(&service, &key)?, move |log| log.file(file)).await?.ok_or_else(none)?;
     Ok(match file {
@@ -112,7 +113,7 @@ pub(super) async fn log_file(
 }
 
 fn log(service: &Service, key: &str) -> Result<Arc<LiveLog>, HttpError> {
-    let none = || HttpError::new(Code::NotLogged, "no log of this publisher is served here");
+    let none = || HttpError::new(ProblemCode::NotLogged, "no log of this publisher is served here");
     service.logs.get(key).ok_or_else(none)
 }
 
@@ -121,9 +122,9 @@ async fn read_log(
     log: Arc<LiveLog>,
     read: impl FnOnce(&LiveLog) -> Result<Option<Bytes>, LogError> + Send + 'static,
 ) -> Result<Option<Bytes>, HttpError> {
-    let found = tokio::task::spawn_blocking(move || read(&log)).await.map_err(|_| Code::Internal)?;
+    let found = tokio::task::spawn_blocking(move || read(&log)).await.map_err(|_| ProblemCode::Internal)?;
     found.map_err(|error| {
         tracing::error!(%error, "a log cannot be read");
-        Code::Internal.into()
+        ProblemCode::Internal.into()
     })
 }

@@ -13,7 +13,7 @@ use crate::sessions::{self, Registration, SessionPlace};
 use axum::extract::{Path, Request, State};
 use sotto_core::cooperative::with_yield_hook;
 use sotto_core::{AnySession, Error, ExpectOrDefault};
-use sotto_wire::{Code, SessionId, keys};
+use sotto_wire::{ProblemCode, SessionId, keys};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -38,7 +38,7 @@ pub(super) async fn register(
     });
     let id = admitted.await.unwrap_or_else(|| {
         tracing::error!(table = name, "the scheme panicked while admitting keys; they are refused");
-        Err(Code::Internal.into())
+        Err(ProblemCode::Internal.into())
     })?;
     Ok(octets(id.0.to_vec()))
 }
@@ -55,7 +55,7 @@ async fn read(
     let live = table.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
     if live.default_session().is_some() {
-        return Err(HttpError::new(Code::BadKeys, "the table's scheme has no evaluation keys"));
+        return Err(HttpError::new(ProblemCode::BadKeys, "the table's scheme has no evaluation keys"));
     }
     let (frame, memory) = reader.exactly(live.sizes().keys_frame_bytes()).await?;
     Ok((live, frame, memory))
@@ -66,23 +66,23 @@ fn admit(service: &Service, live: &TableEpoch, peer: Peer, frame: &[u8]) -> Resu
         frame.get(keys::HEAD_BYTES..).expect_or_default("a frame's length was checked when it was read");
     let session = with_yield_hook(service.host.scheduler.wait_until_idle(), || live.server().admit(keys));
     let session = session.map_err(|error| match error {
-        Error::Peer(_) => HttpError::new(Code::BadKeys, "invalid keys for these parameters"),
+        Error::Peer(_) => HttpError::new(ProblemCode::BadKeys, "invalid keys for these parameters"),
         error => {
             tracing::error!(table = ?live, %error, "the scheme could not admit keys");
-            Code::Internal.into()
+            ProblemCode::Internal.into()
         }
     })?;
     let new = Registration {
         owner: live.owner(),
         peer,
         keys,
-        stamp: 0,
+        client_stamp: 0,
         session: Arc::new(session),
         session_bytes: live.server().session_bytes() as u64,
     };
     service.sessions.insert(new, sessions::now()).map_err(|error| {
         tracing::error!(%error, "no randomness for a session id");
-        Code::Internal.into()
+        ProblemCode::Internal.into()
     })
 }
 
@@ -90,14 +90,16 @@ fn admit(service: &Service, live: &TableEpoch, peer: Peer, frame: &[u8]) -> Resu
 /// payload is read.
 ///
 /// # Errors
-/// [`Code::SessionExpired`].
+/// [`ProblemCode::SessionExpired`].
 pub(super) fn find_session(
     service: &Service,
     live: &TableEpoch,
     id: &SessionId,
 ) -> Result<SessionPlace, HttpError> {
     let found = match live.default_session() {
-        Some(keyless) if *id == SessionId::NONE => Some(SessionPlace::Memory(keyless.clone())),
+        Some(default_session) if *id == SessionId::NONE => {
+            Some(SessionPlace::Memory(default_session.clone()))
+        }
         Some(_) => None,
         None => service.sessions.find(id, &live.owner(), sessions::now()),
     };
@@ -107,8 +109,8 @@ pub(super) fn find_session(
 /// Loads the session; one that is on disk is admitted again.
 ///
 /// # Errors
-/// [`Code::SessionExpired`] if it was evicted meanwhile, or its stored keys are damaged;
-/// [`Code::Internal`].
+/// [`ProblemCode::SessionExpired`] if it was evicted meanwhile, or its stored keys are damaged;
+/// [`ProblemCode::Internal`].
 pub(super) async fn load_session(
     service: &Arc<Service>,
     live: &Arc<TableEpoch>,
@@ -142,9 +144,9 @@ pub(super) async fn load_session(
             }
         }
     });
-    loaded.await.map_err(|_| Code::Internal)?.ok_or_else(expired)
+    loaded.await.map_err(|_| ProblemCode::Internal)?.ok_or_else(expired)
 }
 
 fn expired() -> HttpError {
-    HttpError::new(Code::SessionExpired, "the session is unknown or was evicted")
+    HttpError::new(ProblemCode::SessionExpired, "the session is unknown or was evicted")
 }

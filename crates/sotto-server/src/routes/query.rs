@@ -20,7 +20,9 @@ use axum::extract::{Path, Request, State};
 use axum::http::HeaderValue;
 use sotto_oprf::{Evaluations, OprfError};
 use sotto_wire::evaluate::Element;
-use sotto_wire::{Code, Problem, answer, evaluate as evaluation, hints as frames, query, routes, stream};
+use sotto_wire::{
+    Problem, ProblemCode, answer, evaluate as evaluation, hints as frames, query, routes, stream,
+};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -36,8 +38,8 @@ pub(super) async fn query(State(service): Served, Path(name): Path<String>, requ
     // A worker that drops the sender has failed; if it drops it because the receiver is gone,
     // nobody waits.
     let QueryOutcome { answers, timing, memory } =
-        service.host.scheduler.submit(job)?.await.unwrap_or_else(|_| Err(Code::Internal.into()))?;
-    let frame = answer::encode(&pin, &answers).map_err(|_| Code::Internal)?;
+        service.host.scheduler.submit(job)?.await.unwrap_or_else(|_| Err(ProblemCode::Internal.into()))?;
+    let frame = answer::encode(&pin, &answers).map_err(|_| ProblemCode::Internal)?;
     service.host.metrics.answered(&name, timing.queue, arrived.elapsed());
     tracing::debug!(table = name, epoch = %pin.epoch, queries = answers.len(), ?timing, "answered");
     drop(answers);
@@ -63,8 +65,8 @@ async fn read(
     live.check_queried()?;
     let max = live.sizes().max_queries;
     if head.count > max {
-        let message = format!("{} queries in one ask, at most {max} are allowed", head.count);
-        return Err(Problem::new(Code::TooLarge, message).into());
+        let message = format!("{} queries in one request, at most {max} are allowed", head.count);
+        return Err(Problem::new(ProblemCode::TooLarge, message).into());
     }
     let found = find_session(service, &live, &head.session)?;
     let (frame, frame_memory) = reader.exactly(live.sizes().query_frame_bytes(head.count)).await?;
@@ -85,7 +87,8 @@ pub(super) async fn stream(State(service): Served, Path(name): Path<String>, req
     let (epoch, count) = (job.head.pin.epoch, job.head.units);
     // A worker that drops the sender has failed; if it drops it because the receiver is gone,
     // nobody waits.
-    let (units, memory) = service.host.scheduler.submit_stream(job)?.await.unwrap_or(Err(Code::Internal))?;
+    let (units, memory) =
+        service.host.scheduler.submit_stream(job)?.await.unwrap_or(Err(ProblemCode::Internal))?;
     service.host.metrics.row_streams.get_or_create(&ByTable::of(&*name)).inc();
     tracing::debug!(table = name, %epoch, units = count, "a row stream starts");
     Ok(holding(octets(Body::new(units)), memory))
@@ -106,7 +109,7 @@ async fn read_stream(
     live.check_queried()?;
     let Some(scheme) = live.server().stream() else {
         return Err(HttpError::new(
-            Code::CannotStream,
+            ProblemCode::CannotStream,
             "the scheme of this table answers whole records only",
         ));
     };
@@ -129,7 +132,7 @@ pub(super) async fn hints(State(service): Served, Path(name): Path<String>, requ
     service.host.metrics.request_bytes.inc_by(job.frame.len() as u64);
     let pin = *job.live.pin();
     // A worker that drops the sender has failed, or was told to end.
-    let (response, memory) = service.hint_queue.submit(job)?.await.unwrap_or(Err(Code::Internal))?;
+    let (response, memory) = service.hint_queue.submit(job)?.await.unwrap_or(Err(ProblemCode::Internal))?;
     tracing::debug!(table = name, epoch = %pin.epoch, "a hint request is answered");
     Ok(holding(octets(frames::encode_response(&pin, &response)), memory))
 }
@@ -145,7 +148,7 @@ async fn read_hints(
     service.host.check_working()?;
     let head = frames::HintRequestHead::parse(reader.head(frames::HEAD_BYTES).await?)?;
     let live = table.live()?.admit(&head.pin)?.clone();
-    let none = || HttpError::new(Code::WrongServer, "this server is not the hint server of the table");
+    let none = || HttpError::new(ProblemCode::WrongServer, "this server is not the hint server of the table");
     let bytes = live.hint_request_bytes().ok_or_else(none)?;
     let response_bytes = live.server().hint_server().ok_or_else(none)?.hint_response_bytes();
     let now = Instant::now();
@@ -187,9 +190,9 @@ pub(super) async fn evaluate(
         counting.host.limits.evaluations.take(peer, count as u64, Instant::now())?;
         evaluate_all(&live, &elements)
     });
-    let Evaluations { elements, proof } = working.await.map_err(|_| Code::Internal)??;
+    let Evaluations { elements, proof } = working.await.map_err(|_| ProblemCode::Internal)??;
     service.host.metrics.evaluations.get_or_create(&ByTable::of(&*name)).inc_by(count as u64);
-    let frame = evaluation::encode_response(&pin, &elements, &proof).map_err(|_| Code::Internal)?;
+    let frame = evaluation::encode_response(&pin, &elements, &proof).map_err(|_| ProblemCode::Internal)?;
     Ok(octets(frame))
 }
 
@@ -216,13 +219,13 @@ async fn read_evaluation(
 fn evaluate_all(live: &TableEpoch, elements: &[Element]) -> Result<Evaluations, HttpError> {
     let mut rng = sotto_prg::system_rng().map_err(|error| {
         tracing::error!(%error, "no proof could be made");
-        Code::Internal
+        ProblemCode::Internal
     })?;
     live.evaluator()?.evaluate(elements, &mut rng).map_err(|error| match error {
-        OprfError::Element => Code::BadElement.into(),
+        OprfError::Element => ProblemCode::BadElement.into(),
         error => {
             tracing::error!(table = ?live, %error, "elements could not be evaluated");
-            Code::Internal.into()
+            ProblemCode::Internal.into()
         }
     })
 }

@@ -7,7 +7,7 @@ use crate::client::{Peer, Requester};
 use crate::http_error::HttpError;
 use crate::limits::slots::Permit;
 use sotto_core::AnySession;
-use sotto_wire::{Code, Timing, query};
+use sotto_wire::{ProblemCode, Timing, query};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -77,7 +77,7 @@ pub trait StepWork: Send {
     fn step(&mut self) -> StepOutcome;
 
     /// Ends the work, and notifies the client.
-    fn refuse(self: Box<Self>, code: Code);
+    fn refuse(self: Box<Self>, code: ProblemCode);
 }
 
 /// Whether work has further steps.
@@ -85,7 +85,7 @@ pub trait StepWork: Send {
 pub enum StepOutcome {
     /// The work has further steps.
     Continues,
-    /// That was the last step.
+    /// The last step is done.
     Done,
 }
 
@@ -128,7 +128,7 @@ impl InterleavedJob {
 
     /// Ends the job, before its first step or after some; the client is notified, if that is still
     /// possible.
-    pub(super) fn refuse(self, code: Code) {
+    pub(super) fn refuse(self, code: ProblemCode) {
         match self {
             InterleavedJob::Stream(stream) => stream.refuse(code),
             InterleavedJob::Steps(job) => job.steps.refuse(code),

@@ -11,7 +11,7 @@ use crate::client::Requester;
 use crate::limits::TimeBudget;
 use crate::locked;
 use crate::metrics::ServerMetrics;
-use sotto_wire::Code;
+use sotto_wire::ProblemCode;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -83,26 +83,26 @@ impl Queue {
         locked(&self.state)
     }
 
-    pub(super) fn push(&self, job: QueryJob, now: Instant) -> Result<oneshot::Receiver<Reply>, Code> {
+    pub(super) fn push(&self, job: QueryJob, now: Instant) -> Result<oneshot::Receiver<Reply>, ProblemCode> {
         let (reply, receiver) = oneshot::channel();
         let mut state = self.state();
         if state.closed {
-            return Err(Code::ShuttingDown);
+            return Err(ProblemCode::ShuttingDown);
         }
         // A request that could not be answered before its deadline is refused at once, and not
         // after waiting in vain.
         let requester = Requester::from(job.peer);
         let passes = state.waiting.before(requester) / self.limits.max_queries;
         if state.pass.saturating_mul(u32::try_from(passes).unwrap_or(u32::MAX)) > self.limits.deadline {
-            return Err(Code::Busy);
+            return Err(ProblemCode::Busy);
         }
         // There is one limit for all, so that a requester that is alone may use all of it; once it
         // is reached, the requester that has the most waiting loses a request, so that nobody is
         // kept out by others' requests.
         if state.waiting.requests() >= self.limits.max_queue {
-            let evicted = state.waiting.evict_youngest(requester).ok_or(Code::Busy)?;
+            let evicted = state.waiting.evict_youngest(requester).ok_or(ProblemCode::Busy)?;
             self.metrics.queue_evictions.inc();
-            refuse(evicted, Code::Busy);
+            refuse(evicted, ProblemCode::Busy);
         }
         let answers = Vec::with_capacity(usize::from(job.head.count));
         state.waiting.push(QueuedQuery { job, answers, arrived: now, started: None, reply });
@@ -116,18 +116,18 @@ impl Queue {
         self.state().waiting.push(waiting);
     }
 
-    pub(super) fn push_job(&self, job: InterleavedJob) -> Result<(), Code> {
+    pub(super) fn push_job(&self, job: InterleavedJob) -> Result<(), ProblemCode> {
         let mut state = self.state();
         if state.closed {
-            return Err(Code::ShuttingDown);
+            return Err(ProblemCode::ShuttingDown);
         }
         // As for query requests, there is one limit for all; once it is reached, the requester that
         // has the most steps waiting loses a request.
         let steps = job.steps_left();
         if steps > 0 && state.waiting.stepped() >= self.limits.max_stepped {
-            let evicted = state.waiting.evict_job(job.requester(), steps).ok_or(Code::Busy)?;
+            let evicted = state.waiting.evict_job(job.requester(), steps).ok_or(ProblemCode::Busy)?;
             self.metrics.queue_evictions.inc();
-            evicted.refuse(Code::Busy);
+            evicted.refuse(ProblemCode::Busy);
         }
         state.waiting.push_job(job);
         self.changed.notify_one();
@@ -172,7 +172,7 @@ impl Queue {
             FinishedWork::Unit | FinishedWork::Nothing => state.pass,
         };
         // Waiting longer than a fraction of a pass could not pay for itself on a small table.
-        let patience = self.limits.max_wait.min(last_pass / 2);
+        let max_pause = self.limits.max_wait.min(last_pass / 2);
         let ended = Instant::now();
         loop {
             let now = Instant::now();
@@ -182,7 +182,7 @@ impl Queue {
             let work = match lead {
                 // More requests may come.
                 Some(Lead::Pass) if !state.closed && state.waiting.queries() < self.limits.max_queries => {
-                    wait = patience.checked_sub(ended.elapsed()).filter(|rest| !rest.is_zero());
+                    wait = max_pause.checked_sub(ended.elapsed()).filter(|rest| !rest.is_zero());
                     wait.is_none().then(|| self.take(&mut state.waiting, now)).flatten().map(NextWork::Pass)
                 }
                 Some(Lead::Pass) => self.take(&mut state.waiting, now).map(NextWork::Pass),
@@ -222,7 +222,7 @@ impl Queue {
             // The job is dropped at the next check.
             StreamReadiness::Never => MOMENT,
             // A little later than the limit, when the wait is over it.
-            StreamReadiness::Later => {
+            StreamReadiness::Deferred => {
                 (job.since() + self.limits.stall).saturating_duration_since(now) + MOMENT
             }
         }
@@ -241,7 +241,7 @@ impl Queue {
                 true => {
                     self.metrics.abandoned_requests.inc();
                 }
-                false => job.refuse(Code::Deadline),
+                false => job.refuse(ProblemCode::Deadline),
             },
         );
         let late = |one: &QueuedQuery| since(one.arrived) > self.limits.deadline;
@@ -262,11 +262,11 @@ impl Queue {
             if one.reply.is_closed() {
                 self.metrics.abandoned_requests.inc();
             } else if late(&one) {
-                refuse(one, Code::Deadline);
+                refuse(one, ProblemCode::Deadline);
             } else {
                 // The client may have time again by now.
                 let refusal = self.budget.check(one.job.peer, now).err();
-                refuse(one, refusal.unwrap_or_else(|| Code::Busy.into()));
+                refuse(one, refusal.unwrap_or_else(|| ProblemCode::Busy.into()));
             }
         });
     }

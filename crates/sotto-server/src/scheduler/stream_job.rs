@@ -7,7 +7,7 @@ use crate::limits::slots::Permit;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use sotto_core::{AnyExpandedQuery, AnySession};
-use sotto_wire::{Code, stream};
+use sotto_wire::{ProblemCode, stream};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -63,14 +63,14 @@ pub(super) enum StreamStage {
 }
 
 /// The units of a stream with their memory permit, or the reason why there are none.
-pub(crate) type Started = Result<(UnitBody, Permit), Code>;
+pub(crate) type Started = Result<(UnitBody, Permit), ProblemCode>;
 
 /// Whether a stream in the queue can make a step.
 pub(super) enum StreamReadiness {
     /// The stream can make a step.
     Yes,
     /// The stream can make no step until its client has read.
-    Later,
+    Deferred,
     /// The stream can make no more steps: its client is gone, or has not read for too long, or its
     /// epoch has not been served for that time.
     Never,
@@ -101,7 +101,7 @@ impl QueuedStream {
             StreamStage::Running { .. } if now.saturating_duration_since(self.since) > stall => {
                 StreamReadiness::Never
             }
-            StreamStage::Running { .. } => StreamReadiness::Later,
+            StreamStage::Running { .. } => StreamReadiness::Deferred,
         }
     }
 
@@ -124,7 +124,7 @@ impl QueuedStream {
     }
 
     /// Ends a stream before its units.
-    pub(super) fn refuse(self, code: Code) {
+    pub(super) fn refuse(self, code: ProblemCode) {
         if let StreamStage::Queued { reply, .. } = self.stage {
             // Sending fails only if the client is gone.
             let _ = reply.send(Err(code));

@@ -8,7 +8,7 @@ use crate::TableEpoch;
 use crate::limits::{TimeBudget, share};
 use crate::metrics::ServerMetrics;
 use sotto_core::{AnySession, Error, ExpectOrDefault};
-use sotto_wire::{Code, Timing, query, stream};
+use sotto_wire::{ProblemCode, Timing, query, stream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -54,7 +54,7 @@ impl Worker {
             Ok(StepOutcome::Done) => {}
             Err(_) => {
                 tracing::error!("a step panicked; its job is refused");
-                job.steps.refuse(Code::Internal);
+                job.steps.refuse(ProblemCode::Internal);
             }
         }
     }
@@ -63,7 +63,7 @@ impl Worker {
     /// step ends the stream, and its client sees the connection break.
     fn step_stream(&self, mut job: Box<QueuedStream>) {
         let live = job.live.clone();
-        let Some(scheme) = live.server().stream() else { return job.refuse(Code::Internal) };
+        let Some(scheme) = live.server().stream() else { return job.refuse(ProblemCode::Internal) };
         match &mut job.stage {
             StreamStage::Queued { frame, .. } => {
                 let query = frame
@@ -104,20 +104,20 @@ impl Worker {
         &self,
         live: &TableEpoch,
         step: impl FnOnce() -> sotto_core::Result<T> + Send,
-    ) -> Result<T, Code> {
+    ) -> Result<T, ProblemCode> {
         let made = catch_unwind(AssertUnwindSafe(|| self.pool.install(step)));
         // Checked before any error is returned: a lost image is the fault of this server alone.
         live.check()?;
         match made {
             Ok(Ok(made)) => Ok(made),
-            Ok(Err(Error::Peer(_))) => Err(Code::BadQuery),
+            Ok(Err(Error::Peer(_))) => Err(ProblemCode::BadQuery),
             Ok(Err(error)) => {
                 tracing::error!(table = ?live, %error, "the scheme could not answer");
-                Err(Code::Internal)
+                Err(ProblemCode::Internal)
             }
             Err(_) => {
                 tracing::error!(table = ?live, "the scheme panicked; the row stream ends");
-                Err(Code::Internal)
+                Err(ProblemCode::Internal)
             }
         }
     }
@@ -162,19 +162,19 @@ impl Worker {
     /// error.
     fn settle(&self, mut one: QueuedQuery, due: usize, answers: Answers, answer_bytes: usize) {
         if answers.len() != due {
-            return reply(one, Err(Code::Internal.into()));
+            return reply(one, Err(ProblemCode::Internal.into()));
         }
         for answer in answers {
             match answer {
                 Ok(answer) if answer.len() == answer_bytes => one.answers.push(answer),
-                Err(Error::Peer(_)) => return reply(one, Err(Code::BadQuery.into())),
+                Err(Error::Peer(_)) => return reply(one, Err(ProblemCode::BadQuery.into())),
                 Ok(_) => {
                     tracing::error!(table = ?one.job.live, "the scheme returned an answer of the wrong size");
-                    return reply(one, Err(Code::Internal.into()));
+                    return reply(one, Err(ProblemCode::Internal.into()));
                 }
                 Err(error) => {
                     tracing::error!(table = ?one.job.live, %error, "the scheme could not answer");
-                    return reply(one, Err(Code::Internal.into()));
+                    return reply(one, Err(ProblemCode::Internal.into()));
                 }
             }
         }

@@ -48,10 +48,10 @@ enum OpenOutcome {
 
 impl ServedTable {
     /// Checks for newer epochs, and for others in place of lost ones, and makes them live. Verifies
-    /// at most `patience` bytes of images, and subtracts what it reads; if that is too little,
+    /// at most `read_budget` bytes of images, and subtracts what it reads; if that is too little,
     /// [`ServedTable::finish_reading`] has to come next. Blocks on files, so threads that serve
     /// must not call it.
-    pub(crate) fn reload(&self, patience: &mut u64) -> ReloadOutcome {
+    pub(crate) fn reload(&self, read_budget: &mut u64) -> ReloadOutcome {
         let reading = ReloadOutcome { reading: true, ..ReloadOutcome::default() };
         // Checked twice: the background thread holds the lock while it reads, and nobody waits for
         // it.
@@ -62,7 +62,7 @@ impl ServedTable {
         if self.is_reading() {
             return reading;
         }
-        let (outcome, errors) = self.reload_now(&mut memory, patience, &sotto_db::progress::silent);
+        let (outcome, errors) = self.reload_now(&mut memory, read_budget, &sotto_db::progress::silent);
         self.log(&mut memory, texts(&errors));
         self.settle(&outcome, &errors);
         outcome
@@ -72,11 +72,11 @@ impl ServedTable {
     /// caller decides whether to serve without this table.
     pub(crate) fn first_reload(
         &self,
-        patience: &mut u64,
+        read_budget: &mut u64,
         watch: Watcher<'_>,
     ) -> (ReloadOutcome, Option<SourceError>) {
         let mut memory = locked(&self.memory);
-        let (outcome, mut errors) = self.reload_now(&mut memory, patience, watch);
+        let (outcome, mut errors) = self.reload_now(&mut memory, read_budget, watch);
         memory.unlogged = texts(&errors);
         self.settle(&outcome, &errors);
         // An error other than damage is a mistake of the operator, and is reported first.
@@ -117,7 +117,7 @@ impl ServedTable {
     fn reload_now(
         &self,
         memory: &mut ReloadState,
-        patience: &mut u64,
+        read_budget: &mut u64,
         watch: Watcher<'_>,
     ) -> (ReloadOutcome, Vec<SourceError>) {
         let live = self.live_now();
@@ -136,10 +136,10 @@ impl ServedTable {
         epochs.dedup();
         let mut older = epochs.into_iter().rev();
         let reused = |epoch| whole.iter().find(|table| table.pin().epoch == epoch).cloned();
-        let mut next = |memory: &mut ReloadState, errors: &mut Vec<_>, patience: &mut u64| {
+        let mut next = |memory: &mut ReloadState, errors: &mut Vec<_>, read_budget: &mut u64| {
             for epoch in older.by_ref() {
                 match reused(epoch)
-                    .map_or_else(|| self.try_open(epoch, memory, patience, watch), OpenOutcome::Open)
+                    .map_or_else(|| self.try_open(epoch, memory, read_budget, watch), OpenOutcome::Open)
                 {
                     OpenOutcome::Refused(error) => errors.push(error),
                     opened => return Some(opened),
@@ -149,7 +149,7 @@ impl ServedTable {
         };
 
         let mut outcome = ReloadOutcome::default();
-        let newest = match next(memory, &mut errors, patience) {
+        let newest = match next(memory, &mut errors, read_budget) {
             Some(OpenOutcome::Open(newest)) => Some(newest),
             later => {
                 outcome.begun = later.is_some();
@@ -162,7 +162,7 @@ impl ServedTable {
             let before = whole.iter().filter(|table| table.pin().epoch < newest.pin().epoch);
             let mut previous = before.max_by_key(|table| table.pin().epoch).cloned();
             if previous.is_none() && (live.is_none() || !lost.is_empty() || memory.owes_previous) {
-                match next(memory, &mut errors, patience) {
+                match next(memory, &mut errors, read_budget) {
                     Some(OpenOutcome::Open(table)) => previous = Some(table),
                     later => outcome.begun = later.is_some(),
                 }
@@ -182,7 +182,7 @@ impl ServedTable {
         &self,
         epoch: Epoch,
         memory: &mut ReloadState,
-        patience: &mut u64,
+        read_budget: &mut u64,
         watch: Watcher<'_>,
     ) -> OpenOutcome {
         let table = match self.open(epoch) {
@@ -195,11 +195,11 @@ impl ServedTable {
             return OpenOutcome::Refused(SourceError::Damaged(why.clone()));
         }
         let bytes = table.unread_bytes();
-        if bytes > *patience {
+        if bytes > *read_budget {
             self.reading.begin(table);
             return OpenOutcome::Deferred;
         }
-        *patience -= bytes;
+        *read_budget -= bytes;
         match self.read_through(&table, watch) {
             Ok(true) => match table.decide_placement() {
                 Ok(()) => OpenOutcome::Open(table),

@@ -152,7 +152,7 @@ fn what_is_written_is_read_and_nothing_else() {
         StoredSession::parse(&damaged)
     };
     assert!(with(0, 3).is_none(), "another version");
-    let stamped = StoredSession { stamp: 0x0102, ..entry };
+    let stamped = StoredSession { client_stamp: 0x0102, ..entry };
     assert!(StoredSession::parse(&stamped.to_bytes()).is_some_and(|read| read == stamped));
     assert!(StoredSession::parse(&stamped.to_bytes()[..100]).is_none(), "cut within its stamp");
     assert!(with(bytes.len() - 1, b'/').is_none(), "no name of a table");

@@ -16,7 +16,7 @@ use crate::session_store::SessionOwner;
 use crate::{SessionConfig, StartError};
 use prometheus_client::metrics::gauge::Gauge;
 use sotto_core::{AnySession, ParamsDigest};
-use sotto_wire::{Code, Problem, SessionId};
+use sotto_wire::{Problem, ProblemCode, SessionId};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -70,7 +70,7 @@ impl RequestAdmission {
     /// Admits a request of a client at this address.
     ///
     /// # Errors
-    /// [`Code::Busy`].
+    /// [`ProblemCode::Busy`].
     pub fn enter(&self, address: IpAddr) -> Result<RequestPermit, Problem> {
         let peer = Peer(address);
         let permit = self.requests.take(peer, 1)?;
@@ -82,7 +82,7 @@ impl RequestPermit {
     /// Takes `bytes` more bytes; on an error nothing.
     ///
     /// # Errors
-    /// [`Code::Busy`]; [`Code::TooLarge`] for more than a client can ever have.
+    /// [`ProblemCode::Busy`]; [`ProblemCode::TooLarge`] for more than a client can ever have.
     pub fn grow(&mut self, bytes: u64) -> Result<(), Problem> {
         Ok(self.memory.grow(bytes)?)
     }
@@ -118,21 +118,21 @@ impl KeyStore {
     /// Stores keys of a client at this address; returns the id of the session. Blocks on the disk.
     ///
     /// # Errors
-    /// [`Code::Internal`] without randomness.
+    /// [`ProblemCode::Internal`] without randomness.
     pub fn insert(&self, owner: &KeyOwner, address: IpAddr, keys: Vec<u8>) -> Result<[u8; 16], Problem> {
         let keys = Arc::new(keys);
         let new = Registration {
             owner: owner.0.clone(),
             peer: Peer(address),
             keys: &keys,
-            stamp: 0,
+            client_stamp: 0,
             session: keys.clone(),
             session_bytes: keys.len() as u64,
         };
         self.0
             .insert(new, now())
             .map(|id| id.0)
-            .map_err(|error| Problem::new(Code::Internal, error.to_string()))
+            .map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()))
     }
 
     /// The keys of a session, if they are stored and for this owner; they count as used. Blocks on
@@ -192,7 +192,7 @@ impl<S> SessionCache<S> {
         session_bytes: u64,
     ) {
         let (owner, client) = (owner.0.clone(), ClientId(client));
-        let new = NewSession { owner, client, stored_bytes: 0, stamp: 0, session, session_bytes };
+        let new = NewSession { owner, client, stored_bytes: 0, client_stamp: 0, session, session_bytes };
         locked(&self.0).insert(SessionId(id), new, now());
     }
 
@@ -216,14 +216,14 @@ mod tests {
         let code = |last| admission.enter(address(last)).map(drop).map_err(|problem| problem.code);
         let mut one = admission.enter(address(1)).unwrap();
         let other = admission.enter(address(1)).unwrap();
-        assert_eq!((code(1), code(2)), (Err(Code::Busy), Ok(())));
+        assert_eq!((code(1), code(2)), (Err(ProblemCode::Busy), Ok(())));
         drop(other);
         // Bytes are taken as they arrive, and a refusal takes none; a client leaves some to others.
         one.grow(56 << 10).unwrap();
         assert!(one.grow(1).is_err() && one.grow(0).is_ok());
         let mut two = admission.enter(address(2)).unwrap();
         two.grow(7 << 10).unwrap();
-        assert_eq!(two.grow(1 << 10).map_err(|problem| problem.code), Err(Code::Busy));
+        assert_eq!(two.grow(1 << 10).map_err(|problem| problem.code), Err(ProblemCode::Busy));
         drop(one);
         two.grow(40 << 10).unwrap();
         drop(two);

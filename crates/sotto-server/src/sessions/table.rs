@@ -44,7 +44,7 @@ pub(super) struct NewSession<S> {
     /// Bytes of the keys on disk; 0 if they are not stored.
     pub(super) stored_bytes: u64,
     /// The client's stamp of its keys; 0 if there is none.
-    pub(super) stamp: u64,
+    pub(super) client_stamp: u64,
     pub(super) session: Arc<S>,
     pub(super) session_bytes: u64,
 }
@@ -84,7 +84,7 @@ struct Session<S> {
     /// Time of last use that is stored on disk.
     saved: u64,
     stored_bytes: u64,
-    stamp: u64,
+    client_stamp: u64,
     admitted: Option<Arc<S>>,
     session_bytes: u64,
 }
@@ -114,7 +114,7 @@ impl<S> SessionTable<S> {
     /// Adds a session that an earlier run has stored; to be called with the least recently used
     /// first. Limits are applied by the next [`SessionTable::expire`].
     pub(super) fn restore(&mut self, id: SessionId, entry: StoredSession) {
-        let StoredSession { owner, client, used, keys_bytes, stamp, .. } = entry;
+        let StoredSession { owner, client, used, keys_bytes, client_stamp, .. } = entry;
         let session = Session {
             owner,
             client,
@@ -122,7 +122,7 @@ impl<S> SessionTable<S> {
             used,
             saved: used,
             stored_bytes: keys_bytes,
-            stamp,
+            client_stamp,
             admitted: None,
             session_bytes: 0,
         };
@@ -131,10 +131,10 @@ impl<S> SessionTable<S> {
 
     /// Adds a session, in place of one of that id, and evicts others until the limits hold.
     pub(super) fn insert(&mut self, id: SessionId, new: NewSession<S>, now: u64) -> EvictedSessions {
-        let NewSession { owner, client, stored_bytes, stamp, session, session_bytes } = new;
+        let NewSession { owner, client, stored_bytes, client_stamp, session, session_bytes } = new;
         let (turn, used, saved, admitted) = (0, now, now, Some(session));
         let session =
-            Session { owner, client, turn, used, saved, stored_bytes, stamp, admitted, session_bytes };
+            Session { owner, client, turn, used, saved, stored_bytes, client_stamp, admitted, session_bytes };
         // Removed first, so that nothing removes from the disk what was just written there.
         self.take(&id);
         let mut evicted = self.expire(now);
@@ -160,8 +160,8 @@ impl<S> SessionTable<S> {
     }
 
     /// The client's stamp of a session of `owner`. The session does not count as used.
-    pub(super) fn stamp(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<u64> {
-        self.alive(id, owner, now).map(|session| session.stamp)
+    pub(super) fn client_stamp(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<u64> {
+        self.alive(id, owner, now).map(|session| session.client_stamp)
     }
 
     fn alive(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<&Session<S>> {

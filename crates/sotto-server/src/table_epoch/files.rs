@@ -76,7 +76,7 @@ impl EpochFiles {
     }
 
     /// Whether this is the first report of a lost file.
-    pub(super) fn tells_loss(&self) -> bool {
+    pub(super) fn logs_loss(&self) -> bool {
         !self.lost.swap(true, Ordering::Relaxed)
     }
 

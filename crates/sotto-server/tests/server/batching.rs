@@ -4,7 +4,7 @@
 use crate::harness::http::{connect, head};
 use crate::harness::*;
 use sotto_server::{BatchConfig, ServerConfig};
-use sotto_wire::{Code, routes};
+use sotto_wire::{ProblemCode, routes};
 use std::io::Write;
 
 #[test]
@@ -85,7 +85,7 @@ fn a_scheme_that_panics_costs_its_pass_and_no_more() {
     let world = world(&config());
     world.probe.panic_next();
     let response = world.query(&[1]);
-    assert_refused(&response, Code::Internal);
+    assert_refused(&response, ProblemCode::Internal);
     assert!(!response.text().contains("panic"), "a refusal tells nothing of the inside");
     assert_answers(&world.query(&[1]), &world.pin, &[1]);
 }

@@ -9,7 +9,7 @@ use sotto_testkit::rng::seeded;
 use sotto_tlog::appender::Appender;
 use sotto_tlog::catalogs::{EntryKind, log_key};
 use sotto_tlog::{Checkpoint, InclusionProof, LogEntry};
-use sotto_wire::{Code, routes};
+use sotto_wire::{ProblemCode, routes};
 use std::path::Path;
 
 #[test]
@@ -40,8 +40,8 @@ fn the_catalog_is_signed_and_revalidated_by_tag() {
 fn a_catalog_by_epoch() {
     let world = world(&config());
     assert_eq!(get(world.at, &routes::table("t", Some(Epoch(1)))).status, 200);
-    assert_refused(&get(world.at, &routes::table("t", Some(Epoch(2)))), Code::EpochExpired);
-    assert_refused(&get(world.at, "/v1/tables/t?epoch=one"), Code::Malformed);
+    assert_refused(&get(world.at, &routes::table("t", Some(Epoch(2)))), ProblemCode::EpochExpired);
+    assert_refused(&get(world.at, "/v1/tables/t?epoch=one"), ProblemCode::Malformed);
 }
 
 fn hint(world: &World) -> (String, Vec<u8>) {
@@ -81,7 +81,7 @@ fn artifacts_are_served_in_ranges() {
     let changed = ranged(&[("range", "bytes=0-0"), ("if-range", "\"other\"")]);
     assert_eq!((changed.status, changed.body.len()), (200, 200));
     let outside = ranged(&[("range", "bytes=200-")]);
-    assert_refused(&outside, Code::BadRange);
+    assert_refused(&outside, ProblemCode::BadRange);
     assert_eq!(outside.header("content-range"), Some("bytes */200"));
 }
 
@@ -98,7 +98,7 @@ fn head_gives_the_headers_alone() {
 fn unknown_artifacts_are_refused() {
     let world = world(&config());
     for digest in ["00".repeat(32), "zz".repeat(32), "AB".repeat(32), "1".into(), "..%2f..".into()] {
-        assert_refused(&get(world.at, &routes::artifact(&digest)), Code::NoSuchArtifact);
+        assert_refused(&get(world.at, &routes::artifact(&digest)), ProblemCode::NoSuchArtifact);
     }
 }
 
@@ -108,8 +108,8 @@ fn the_admin_port_tells_health_and_nothing_that_could_name_a_client() {
     let admin = world.running.admin;
     assert_eq!(get(admin, "/healthz").status, 200);
     assert_eq!(get(admin, "/readyz").status, 200);
-    assert_refused(&get(admin, "/other"), Code::NoSuchRoute);
-    assert_refused(&get(world.at, "/metrics"), Code::NoSuchRoute);
+    assert_refused(&get(admin, "/other"), ProblemCode::NoSuchRoute);
+    assert_refused(&get(world.at, "/metrics"), ProblemCode::NoSuchRoute);
     world.query(&[1, 2]);
     post(world.at, &routes::query("t"), b"bad");
     get(world.at, "/v1/secret-looking-path");
@@ -201,12 +201,12 @@ fn a_log_is_served_with_proofs_and_grows() {
         "tile",
         "proofs/xyz",
     ] {
-        assert_refused(&file(path), Code::NotLogged);
+        assert_refused(&file(path), ProblemCode::NotLogged);
     }
     let other = SigningKey::generate(&mut seeded("other")).public().0.to_string();
-    assert_refused(&get(world.at, &routes::log_file(&other, "checkpoint")), Code::NotLogged);
+    assert_refused(&get(world.at, &routes::log_file(&other, "checkpoint")), ProblemCode::NotLogged);
     let absent = entry(&key, 301).digest.to_string();
-    assert_refused(&get(world.at, &routes::log_proof(&hex, &absent)), Code::NotLogged);
+    assert_refused(&get(world.at, &routes::log_proof(&hex, &absent)), ProblemCode::NotLogged);
 
     add(dir.path(), &key, 301..=600);
     world.running.reload();

@@ -8,7 +8,7 @@ use sotto_db::parts::{cut_image, part_path};
 use sotto_db::progress::silent;
 use sotto_server::{RunningServer, Server, ServerConfig, StartError, TableConfig, TableStatus};
 use sotto_testkit::rng::seeded;
-use sotto_wire::{Code, FrameHeader, SessionId, answer, query, routes};
+use sotto_wire::{FrameHeader, ProblemCode, SessionId, answer, query, routes};
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,10 +31,10 @@ fn the_previous_epoch_stays_live_and_the_one_before_goes() {
     assert_eq!(get(world.at, &routes::table("t", Some(Epoch(1)))).status, 200);
 
     world.source.put(3, EncodedTable::clear(3, &world.probe));
-    let told = operate(world.running.admin, "/reload").text();
-    assert!(told.contains(r#""live":[3,2]"#) && told.contains(r#""changed":true"#), "{told}");
-    assert_refused(&ask_epoch(&world, 1), Code::StaleEpoch);
-    assert_refused(&get(world.at, &routes::table("t", Some(Epoch(1)))), Code::EpochExpired);
+    let report = operate(world.running.admin, "/reload").text();
+    assert!(report.contains(r#""live":[3,2]"#) && report.contains(r#""changed":true"#), "{report}");
+    assert_refused(&ask_epoch(&world, 1), ProblemCode::StaleEpoch);
+    assert_refused(&get(world.at, &routes::table("t", Some(Epoch(1)))), ProblemCode::EpochExpired);
     assert_answers(&ask_epoch(&world, 2), &pin_of(&world, 2), &[5]);
     assert_answers(&ask_epoch(&world, 3), &pin_of(&world, 3), &[5]);
     assert!(!world.running.reload(), "there is nothing newer");
@@ -50,7 +50,7 @@ fn a_server_that_starts_late_serves_both_newest_epochs() {
     let world = world_of(&config(), source, made);
     assert_answers(&ask_epoch(&world, 7), &pin_of(&world, 7), &[5]);
     assert_answers(&ask_epoch(&world, 6), &pin_of(&world, 6), &[5]);
-    assert_refused(&ask_epoch(&world, 5), Code::StaleEpoch);
+    assert_refused(&ask_epoch(&world, 5), ProblemCode::StaleEpoch);
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn a_bad_image_is_refused_and_the_old_one_stays() {
     let world = world(&config());
     world.source.put_broken(2, "cut short");
     assert!(!world.running.reload());
-    let told = operate(world.running.admin, "/reload").text();
-    assert!(told.contains("cut short") && told.contains(r#""live":[1]"#), "{told}");
+    let report = operate(world.running.admin, "/reload").text();
+    assert!(report.contains("cut short") && report.contains(r#""live":[1]"#), "{report}");
     assert_answers(&ask_epoch(&world, 1), &pin_of(&world, 1), &[5]);
     world.until("sotto_epoch_load_failures_total", 2.0);
 
@@ -88,8 +88,8 @@ fn a_damaged_newest_epoch_hides_no_good_one() {
     // Two new ones at once, of which the newer is damaged.
     world.source.put(5, EncodedTable::clear(5, &world.probe));
     world.source.put_broken(6, "cut short");
-    let told = operate(world.running.admin, "/reload").text();
-    assert!(told.contains(r#""live":[5,3]"#) && told.contains("cut short"), "{told}");
+    let report = operate(world.running.admin, "/reload").text();
+    assert!(report.contains(r#""live":[5,3]"#) && report.contains("cut short"), "{report}");
     assert_answers(&ask_epoch(&world, 5), &pin_of(&world, 5), &[5]);
 }
 
@@ -114,7 +114,7 @@ fn epochs_are_swapped_while_questions_fly() {
                     match response.status {
                         200 => assert_answers(&response, &pin_of(&world, epoch), &[5]),
                         _ => {
-                            assert_refused(&response, Code::StaleEpoch);
+                            assert_refused(&response, ProblemCode::StaleEpoch);
                             let problem = sotto_wire::Problem::read(409, &response.body);
                             epoch = problem.epoch.unwrap().0;
                         }
@@ -260,5 +260,5 @@ fn without_a_part_nothing_is_answered_and_the_old_epoch_goes_on() {
     let frame = query::encode(&client.pin, &SessionId::NONE, &queries).unwrap();
     assert_eq!(post(other.public, &routes::query("real"), &frame).status, 200);
     File::options().write(true).open(path(1)).unwrap().set_len(4096).unwrap();
-    assert_refused(&post(other.public, &routes::query("real"), &frame), Code::NotReady);
+    assert_refused(&post(other.public, &routes::query("real"), &frame), ProblemCode::NotReady);
 }

@@ -9,7 +9,7 @@ use sotto_prg::system_rng;
 use sotto_server::table_epoch::TableEpochParts;
 use sotto_server::{EpochSource, RunningServer, Server, ServerConfig, SourceError, TableEpoch};
 use sotto_testkit::{CLEAR_TWO, rng::seeded};
-use sotto_wire::{Code, FrameHeader, evaluate, routes};
+use sotto_wire::{FrameHeader, ProblemCode, evaluate, routes};
 
 /// A table whose catalog says that it is masked.
 struct Shelved {
@@ -109,30 +109,30 @@ fn what_is_no_request_is_refused() {
     let mut unreduced = [0xff; 32];
     unreduced[31] = 0x7f;
     for wrong in [[0; 32], unreduced, [0xff; 32]] {
-        assert_refused(&scene.evaluate(&[good[0], wrong]), Code::BadElement);
+        assert_refused(&scene.evaluate(&[good[0], wrong]), ProblemCode::BadElement);
     }
     let frame = evaluate::encode(&scene.pin, &good).unwrap();
     for cut in [0, 47, 48, 80, frame.len() - 1] {
-        assert_refused(&scene.post(&frame[..cut]), Code::Malformed);
+        assert_refused(&scene.post(&frame[..cut]), ProblemCode::Malformed);
     }
-    assert_refused(&scene.post(&[&frame[..], &[0]].concat()), Code::Malformed);
+    assert_refused(&scene.post(&[&frame[..], &[0]].concat()), ProblemCode::Malformed);
     for count in [0u16, 1, 3, 65, u16::MAX] {
         let mut other = frame.clone();
         other[6..8].copy_from_slice(&count.to_le_bytes());
-        assert_refused(&scene.post(&other), Code::Malformed);
+        assert_refused(&scene.post(&other), ProblemCode::Malformed);
     }
-    assert_refused(&scene.post(&vec![0; 48 + 65 * 32]), Code::TooLarge);
+    assert_refused(&scene.post(&vec![0; 48 + 65 * 32]), ProblemCode::TooLarge);
     let pinned = |pin| scene.post(&evaluate::encode(&pin, &good).unwrap());
-    assert_refused(&pinned(FrameHeader { server: 1, ..scene.pin }), Code::WrongServer);
-    assert_refused(&pinned(FrameHeader { epoch: Epoch(2), ..scene.pin }), Code::StaleEpoch);
-    assert_refused(&pinned(FrameHeader { epoch: Epoch(4), ..scene.pin }), Code::EpochAhead);
+    assert_refused(&pinned(FrameHeader { server: 1, ..scene.pin }), ProblemCode::WrongServer);
+    assert_refused(&pinned(FrameHeader { epoch: Epoch(2), ..scene.pin }), ProblemCode::StaleEpoch);
+    assert_refused(&pinned(FrameHeader { epoch: Epoch(4), ..scene.pin }), ProblemCode::EpochAhead);
     let digest = sotto_core::ParamsDigest([7; 32]);
-    assert_refused(&pinned(FrameHeader { digest, ..scene.pin }), Code::WrongParams);
-    assert_refused(&get(scene.running.public, &routes::evaluate("t")), Code::WrongMethod);
+    assert_refused(&pinned(FrameHeader { digest, ..scene.pin }), ProblemCode::WrongParams);
+    assert_refused(&get(scene.running.public, &routes::evaluate("t")), ProblemCode::WrongMethod);
     let plain = EncodedTable { name: "plain", ..EncodedTable::clear(3, &Probe::new()) }.pin();
     let of_plain = evaluate::encode(&plain, &good).unwrap();
     let response = post(scene.running.public, &routes::evaluate("plain"), &of_plain);
-    assert_refused(&response, Code::NotSymmetric);
+    assert_refused(&response, ProblemCode::NotSymmetric);
 }
 
 #[test]
@@ -142,14 +142,14 @@ fn a_client_has_so_many_in_an_hour_and_no_more() {
     assert_eq!(evaluate(3).status, 200);
     // Refused requests are not counted, except those with invalid elements, which take work.
     let refused = evaluate(3);
-    assert_refused(&refused, Code::Busy);
+    assert_refused(&refused, ProblemCode::Busy);
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     // One more than the two that are left, which is a fifth of an hour's quota.
     assert!((710..=720).contains(&wait), "{wait} seconds");
-    assert_refused(&scene.evaluate(&[[0; 32]]), Code::BadElement);
-    assert_refused(&evaluate(2), Code::Busy);
+    assert_refused(&scene.evaluate(&[[0; 32]]), ProblemCode::BadElement);
+    assert_refused(&evaluate(2), ProblemCode::Busy);
     assert_eq!(evaluate(1).status, 200);
-    assert_refused(&evaluate(1), Code::Busy);
+    assert_refused(&evaluate(1), ProblemCode::Busy);
 }
 
 #[test]
@@ -170,10 +170,10 @@ fn a_restart_gives_nobody_anything_back() {
     assert_eq!(evaluate(&first, 12).status, 200);
     first.running.shutdown();
     let second = open();
-    assert_refused(&evaluate(&second, 9), Code::Busy);
+    assert_refused(&evaluate(&second, 9), ProblemCode::Busy);
     assert_eq!(evaluate(&second, 8).status, 200);
     drop(second);
-    assert_refused(&evaluate(&open(), 1), Code::Busy);
+    assert_refused(&evaluate(&open(), 1), ProblemCode::Busy);
 }
 
 #[test]
@@ -190,5 +190,5 @@ fn only_the_server_with_the_right_key_serves_a_symmetric_table() {
     let pin = second.made.pin();
     let running = start(second).unwrap();
     let frame = evaluate::encode(&pin, blinded(1).elements()).unwrap();
-    assert_refused(&post(running.public, &routes::evaluate("t"), &frame), Code::WrongServer);
+    assert_refused(&post(running.public, &routes::evaluate("t"), &frame), ProblemCode::WrongServer);
 }

@@ -6,7 +6,7 @@ use sotto_db::image::header::FilePart;
 use sotto_db::{ImageFile, TableDir};
 use sotto_server::{Residency, RunningServer, Server, ServerConfig, StartError, TableConfig, TableStatus};
 use sotto_testkit::rng::seeded;
-use sotto_wire::{Code, SessionId, answer, keys, query, routes};
+use sotto_wire::{ProblemCode, SessionId, answer, keys, query, routes};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -58,14 +58,14 @@ impl Asker {
     fn get(&mut self, running: &RunningServer, row: u64) -> Vec<u8> {
         let terms = self.catalog.terms(scheme()).unwrap();
         let records = terms.packing.records_of(row).into_iter().map(|record| {
-            let (queries, ticket) = self.client.query(record, &mut seeded("query")).unwrap();
+            let (queries, pending) = self.client.query(record, &mut seeded("query")).unwrap();
             let frame = query::encode(&self.pin, &SessionId::NONE, &queries).unwrap();
             assert_eq!(frame.len() as u64, self.sizes.query_frame_bytes(1));
             let response = post(running.public, &routes::query("real"), &frame);
             assert_eq!(response.status, 200, "{}", response.text());
             let answers =
                 answer::decode(&response.body, &self.pin, 1, self.sizes.answer_bytes as usize).unwrap();
-            self.client.recover(ticket, &[answers[0].to_vec()]).unwrap()
+            self.client.recover(pending, &[answers[0].to_vec()]).unwrap()
         });
         terms.packing.extract(row, &records.collect::<Vec<Record>>()).unwrap()
     }
@@ -149,7 +149,7 @@ fn a_flipped_bit_costs_its_table_and_no_other() {
     let running = Server::start(&ServerConfig { tables: tables.clone(), ..config() }).unwrap();
     assert_eq!(prepare(&running).get(&running, 5), row(0, 5));
     let refused = get(running.public, &routes::table("other", None));
-    assert_refused(&refused, Code::NotReady);
+    assert_refused(&refused, ProblemCode::NotReady);
     assert!(refused.text().contains("damaged"), "{}", refused.text());
     let standing: Vec<_> = running.tables();
     let (name, TableStatus::Refused(why)) = &standing[0] else { panic!("{standing:?}") };
@@ -214,15 +214,15 @@ fn an_image_that_is_written_to_costs_its_table_until_it_is_back() {
         },
     ] {
         write(&image, &bytes);
-        assert_refused(&query(), Code::NotReady);
-        assert_refused(&get(running.public, &hint), Code::NotReady);
+        assert_refused(&query(), ProblemCode::NotReady);
+        assert_refused(&get(running.public, &hint), ProblemCode::NotReady);
         assert!(!running.reload());
-        assert_refused(&query(), Code::NotReady);
+        assert_refused(&query(), ProblemCode::NotReady);
         assert_eq!(get(running.public, &routes::table("other", None)).status, 200);
         assert!(get(running.admin, "/metrics").text().contains("sotto_table_up{table=\"real\"} 0"));
         fs::write(&image, &bytes).unwrap();
-        let told = reloaded(&running);
-        assert!(told.contains(r#""live":[1],"reading":false,"refused":null,"table":"real""#), "{told}");
+        let report = reloaded(&running);
+        assert!(report.contains(r#""live":[1],"reading":false,"refused":null,"table":"real""#), "{report}");
         assert_eq!(client.get(&running, 7), row(0, 7));
     }
 }
@@ -254,7 +254,7 @@ fn damaged_real_queries_never_stop_the_server() {
     let mut padded = frame.clone();
     padded.push(0);
     let response = post(running.public, &routes::query("real"), &padded);
-    assert_refused(&response, Code::Malformed);
+    assert_refused(&response, ProblemCode::Malformed);
     assert_eq!(client.get(&running, 1), row(0, 1));
 }
 

@@ -4,7 +4,7 @@
 use crate::harness::*;
 use sotto_server::{EpochSource, RunningServer, ScanConfig, ServerConfig};
 use sotto_testkit::{CLEAR, CLEAR_HELPED};
-use sotto_wire::{Code, SessionId, answer, hints, query, routes};
+use sotto_wire::{ProblemCode, SessionId, answer, hints, query, routes};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -68,7 +68,7 @@ fn an_order_is_filled() {
 #[test]
 fn each_server_sees_its_part_alone() {
     let query_server = hint_server(&config(), 0);
-    assert_refused(&query_server.request(0), Code::WrongServer);
+    assert_refused(&query_server.request(0), ProblemCode::WrongServer);
     let query = |hint_server: &HintServer, index: u64| {
         let queries = [[index.to_le_bytes(), [0; 8]].concat()];
         let frame = query::encode(&hint_server.table.pin(), &SessionId::NONE, &queries).unwrap();
@@ -83,14 +83,14 @@ fn each_server_sees_its_part_alone() {
     let differ = |a: &[u8], b: &[u8]| a.iter().zip(b).map(|(a, b)| a ^ b).collect::<Vec<u8>>();
     assert_eq!(differ(&one, &other), differ(&record(3, 1), &record(4, 1)));
     let server = hint_server(&config(), 1);
-    assert_refused(&query(&server, 3), Code::WrongServer);
+    assert_refused(&query(&server, 3), ProblemCode::WrongServer);
     assert_eq!(server.probe.batches(), [0; 0]);
     // A table without hints has no hint server.
     let request = hints::encode(&server.single.pin(), &[0; 8]);
     let response = post(server.running.public, &routes::hints("single"), &request);
-    assert_refused(&response, Code::TooLarge);
+    assert_refused(&response, ProblemCode::TooLarge);
     let response = post(server.running.public, &routes::hints("single"), &request[..hints::HEAD_BYTES]);
-    assert_refused(&response, Code::WrongServer);
+    assert_refused(&response, ProblemCode::WrongServer);
 }
 
 #[test]
@@ -99,21 +99,24 @@ fn orders_that_are_none_are_refused() {
     let send = |body: &[u8]| post(hint_server.running.public, &routes::hints("t"), body);
     let good = hint_server.frame(5);
     for len in 0..good.len() {
-        assert_refused(&send(&good[..len]), Code::Malformed);
+        assert_refused(&send(&good[..len]), ProblemCode::Malformed);
     }
-    assert_refused(&send(&[&good[..], b"x"].concat()), Code::TooLarge);
-    for (at, code) in
-        [(0, Code::Malformed), (4, Code::WrongVersion), (5, Code::WrongServer), (6, Code::Malformed)]
-    {
+    assert_refused(&send(&[&good[..], b"x"].concat()), ProblemCode::TooLarge);
+    for (at, code) in [
+        (0, ProblemCode::Malformed),
+        (4, ProblemCode::WrongVersion),
+        (5, ProblemCode::WrongServer),
+        (6, ProblemCode::Malformed),
+    ] {
         let mut bad = good.clone();
         bad[at] ^= 2;
         assert_refused(&send(&bad), code);
     }
     let mut bad = good.clone();
     bad[16] ^= 1;
-    assert_refused(&send(&bad), Code::WrongParams);
+    assert_refused(&send(&bad), ProblemCode::WrongParams);
     // Well-formed, but no hint request of this scheme.
-    assert_refused(&hint_server.request(u64::MAX), Code::BadQuery);
+    assert_refused(&hint_server.request(u64::MAX), ProblemCode::BadQuery);
     hint_server.assert_answered(&hint_server.request(5), 5);
 }
 
@@ -140,7 +143,7 @@ fn so_many_orders_in_all_and_of_one_client() {
         hint_server.probe.hold_hint_requests();
         let waiting = [0, 1].map(|number| hint_server.request_later(number));
         hint_server.until_open(2);
-        assert_refused(&hint_server.request(2), Code::Busy);
+        assert_refused(&hint_server.request(2), ProblemCode::Busy);
         hint_server.probe.release_hint_requests();
         for (number, response) in (0..).zip(waiting) {
             hint_server.assert_answered(&response.join().unwrap(), number);
@@ -170,7 +173,7 @@ fn so_much_work_for_one_client_and_no_more() {
         hint_server.probe.release_hint_requests();
         hint_server.assert_answered(&waiting.join().unwrap(), 1);
         let refused = hint_server.request(2);
-        assert_refused(&refused, Code::Busy);
+        assert_refused(&refused, ProblemCode::Busy);
         assert!(refused.text().contains(message), "{}", refused.text());
         let frame = frame(&hint_server.single.pin(), SessionId::NONE, &[3]);
         let query = post(hint_server.running.public, &routes::query("single"), &frame);
@@ -182,7 +185,7 @@ fn so_much_work_for_one_client_and_no_more() {
 fn a_scheme_that_panics_costs_its_order_alone() {
     let hint_server = hint_server(&config(), 1);
     hint_server.probe.panic_next();
-    assert_refused(&hint_server.request(0), Code::Internal);
+    assert_refused(&hint_server.request(0), ProblemCode::Internal);
     hint_server.assert_answered(&hint_server.request(0), 0);
 }
 

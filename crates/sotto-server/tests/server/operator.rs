@@ -5,7 +5,7 @@
 use crate::harness::http::{connect, head};
 use crate::harness::*;
 use sotto_server::{EpochSource, Server, ServerConfig, ShutdownReport, SourceError, StartError, TableEpoch};
-use sotto_wire::{Code, routes};
+use sotto_wire::{ProblemCode, routes};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -86,9 +86,9 @@ fn a_server_that_opens_its_tables_answers_that_it_is_not_ready() {
     begun.recv().unwrap();
     assert_eq!(get(config.admin_listen, "/healthz").status, 200);
     let ready = get(config.admin_listen, "/readyz");
-    assert_refused(&ready, Code::NotReady);
+    assert_refused(&ready, ProblemCode::NotReady);
     assert!(ready.text().contains("opening tables/slow (1 of 1)"), "{}", ready.text());
-    assert_refused(&get(config.listen, routes::TABLES), Code::NotReady);
+    assert_refused(&get(config.listen, routes::TABLES), ProblemCode::NotReady);
     // A connection that was open before is answered by the new routes.
     let mut early = connect(config.admin_listen);
     early.write_all(head("GET", "/readyz", &[]).as_bytes().split_last_chunk::<2>().unwrap().0).unwrap();
@@ -147,7 +147,7 @@ fn a_drained_server_is_sent_nothing_and_answers_what_comes() {
     let admin = world.running.admin;
     assert_eq!(get(admin, "/readyz").status, 200);
     assert_eq!(operate(admin, "/drain").status, 200);
-    assert_refused(&get(admin, "/readyz"), Code::ShuttingDown);
+    assert_refused(&get(admin, "/readyz"), ProblemCode::ShuttingDown);
     assert_answers(&world.query(&[1]), &world.pin, &[1]);
     assert_eq!(get(admin, "/drain").status, 405, "by POST alone");
     assert_eq!(operate(admin, "/undrain").status, 200);
@@ -244,7 +244,7 @@ fn requests_that_come_while_ending_are_refused() {
     ready.write_all(b"\r\n").unwrap();
     late.write_all(b"content-length: 72\r\n\r\n").unwrap();
     for mut stream in [ready, late] {
-        assert_refused(&Response::read(&mut stream), Code::ShuttingDown);
+        assert_refused(&Response::read(&mut stream), ProblemCode::ShuttingDown);
     }
     probe.release();
     assert_answers(&query.join().unwrap(), &pin, &[1]);

@@ -4,7 +4,7 @@
 use crate::harness::http::{Response, request};
 use crate::harness::*;
 use sotto_server::{Server, ServerConfig, StartError};
-use sotto_wire::{Code, routes};
+use sotto_wire::{ProblemCode, routes};
 use std::path::Path;
 
 fn write(folder: &Path, name: &str, bytes: &[u8]) {
@@ -74,9 +74,9 @@ fn a_pages_files_are_served_and_no_others() {
         "/index.html/",
         "/index.html%00",
     ] {
-        assert_refused(&get(world.at, path), Code::NoSuchRoute);
+        assert_refused(&get(world.at, path), ProblemCode::NoSuchRoute);
     }
-    assert_refused(&post(world.at, "/index.html", b""), Code::WrongMethod);
+    assert_refused(&post(world.at, "/index.html", b""), ProblemCode::WrongMethod);
     assert_eq!(request(world.at, "HEAD", "/", &[], b"").body.len(), 0);
 
     // The files that were read at the start are served, even if the folder changes.
@@ -87,7 +87,7 @@ fn a_pages_files_are_served_and_no_others() {
 
 #[test]
 fn without_a_page_there_is_nothing_at_the_root() {
-    assert_refused(&get(world(&config()).at, "/"), Code::NoSuchRoute);
+    assert_refused(&get(world(&config()).at, "/"), ProblemCode::NoSuchRoute);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn from(origin: &str, world: &World, method: &str, path: &str) -> Response {
 fn nobody_elses_pages_may_ask_unless_somebody_says_so() {
     let world = open_to(&[]);
     let question = from(PAGE, &world, "OPTIONS", &routes::query("t"));
-    assert_refused(&question, Code::WrongMethod);
+    assert_refused(&question, ProblemCode::WrongMethod);
     for response in [question, from(PAGE, &world, "GET", routes::TABLES)] {
         assert_eq!(response.header("access-control-allow-origin"), None);
         assert_eq!(response.header("vary"), None, "no origin makes a difference");
@@ -178,7 +178,7 @@ fn pages_of_those_that_are_named_may_and_no_others() {
         assert_eq!(response.header("access-control-allow-origin"), None);
         // A cache must not serve this response to a page that may read it.
         assert_eq!(response.header("vary"), Some("origin"), "{other}");
-        assert_refused(&from(other, &world, "OPTIONS", &routes::query("t")), Code::WrongMethod);
+        assert_refused(&from(other, &world, "OPTIONS", &routes::query("t")), ProblemCode::WrongMethod);
     }
     assert_eq!(
         request(world.at, "GET", routes::TABLES, &[], &[]).header("vary"),

@@ -6,7 +6,7 @@ use crate::harness::*;
 use sotto_core::{Epoch, ParamsDigest, SchemeEntry};
 use sotto_server::{ServerConfig, SourceError, TableEpoch};
 use sotto_testkit::{CLEAR, CLEAR_TWO};
-use sotto_wire::{Code, FrameHeader, SessionId, Timing, answer, query, routes};
+use sotto_wire::{FrameHeader, ProblemCode, SessionId, Timing, answer, query, routes};
 use std::io::Write;
 
 #[test]
@@ -56,11 +56,11 @@ fn a_frame_cut_anywhere_is_malformed() {
     let world = world(&config());
     let frame = world.frame(&[1]);
     for len in 0..frame.len() {
-        assert_refused(&post(world.at, &routes::query("t"), &frame[..len]), Code::Malformed);
+        assert_refused(&post(world.at, &routes::query("t"), &frame[..len]), ProblemCode::Malformed);
     }
     let longer = [&frame[..], b"x"].concat();
-    assert_refused(&post(world.at, &routes::query("t"), &longer), Code::Malformed);
-    assert_refused(&post_chunked(world.at, &routes::query("t"), &longer, 10), Code::Malformed);
+    assert_refused(&post(world.at, &routes::query("t"), &longer), ProblemCode::Malformed);
+    assert_refused(&post_chunked(world.at, &routes::query("t"), &longer, 10), ProblemCode::Malformed);
     assert_answers(&world.query(&[1]), &world.pin, &[1]);
 }
 
@@ -72,18 +72,18 @@ fn a_flipped_bit_in_the_head_is_refused_by_what_it_breaks() {
         let mut frame = frame.clone();
         frame[bit / 8] ^= 1 << (bit % 8);
         let code = match bit / 8 {
-            0..4 => Code::Malformed,
-            4 => Code::WrongVersion,
-            5 => Code::WrongServer,
+            0..4 => ProblemCode::Malformed,
+            4 => ProblemCode::WrongVersion,
+            5 => ProblemCode::WrongServer,
             // The count of one query is changed to none, more than follow, or more than are
             // allowed.
-            6 if bit % 8 >= 6 => Code::TooLarge,
-            6 => Code::Malformed,
-            7 => Code::TooLarge,
-            8 if bit == 8 * 8 => Code::StaleEpoch,
-            8..16 => Code::EpochAhead,
-            16..48 => Code::WrongParams,
-            _ => Code::SessionExpired,
+            6 if bit % 8 >= 6 => ProblemCode::TooLarge,
+            6 => ProblemCode::Malformed,
+            7 => ProblemCode::TooLarge,
+            8 if bit == 8 * 8 => ProblemCode::StaleEpoch,
+            8..16 => ProblemCode::EpochAhead,
+            16..48 => ProblemCode::WrongParams,
+            _ => ProblemCode::SessionExpired,
         };
         let response = post(world.at, &routes::query("t"), &frame);
         assert_refused(&response, code);
@@ -103,7 +103,7 @@ fn a_query_the_scheme_refuses_costs_only_its_own_ask() {
     world.until("sotto_queue_depth", 2.0);
     world.probe.release();
     assert_answers(&first.join().unwrap(), &world.pin, &[0]);
-    assert_refused(&bad.join().unwrap(), Code::BadQuery);
+    assert_refused(&bad.join().unwrap(), ProblemCode::BadQuery);
     assert_answers(&good.join().unwrap(), &world.pin, &[2]);
     assert_eq!(world.probe.batches(), [1, 2]);
 }
@@ -115,7 +115,7 @@ fn a_problem_names_the_newest_epoch() {
     pin.epoch = Epoch(9);
     let response = post(world.at, &routes::query("t"), &frame(&pin, SessionId::NONE, &[1]));
     let problem = sotto_wire::Problem::read(response.status, &response.body);
-    assert_eq!((problem.code, problem.epoch), (Code::EpochAhead, Some(Epoch(1))));
+    assert_eq!((problem.code, problem.epoch), (ProblemCode::EpochAhead, Some(Epoch(1))));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn frames_of_another_scheme_are_refused() {
     pin.digest = ParamsDigest([0; 32]);
     assert_refused(
         &post(world.at, &routes::query("t"), &frame(&pin, SessionId::NONE, &[1])),
-        Code::WrongParams,
+        ProblemCode::WrongParams,
     );
 }
 
@@ -136,7 +136,7 @@ fn a_body_that_announces_too_much_is_refused_unread() {
     // The answer arrives although not a byte of the body is sent.
     let head = head("POST", &routes::query("t"), &[("content-length", "100000000000")]);
     stream.write_all(head.as_bytes()).unwrap();
-    assert_refused(&Response::read(&mut stream), Code::TooLarge);
+    assert_refused(&Response::read(&mut stream), ProblemCode::TooLarge);
     assert_answers(&world.query(&[1]), &world.pin, &[1]);
 }
 
@@ -147,7 +147,9 @@ fn a_chunked_body_is_cut_off_at_the_limit() {
     let mut body = world.frame(&[1; 64]);
     body.extend(vec![0; 1 << 16]);
     let response = post_chunked(world.at, &routes::query("t"), &body, 4096);
-    assert!([Code::TooLarge, Code::Malformed].map(Code::status).contains(&response.status));
+    assert!(
+        [ProblemCode::TooLarge, ProblemCode::Malformed].map(ProblemCode::status).contains(&response.status)
+    );
     assert_answers(&world.query(&[1]), &world.pin, &[1]);
 }
 
@@ -155,24 +157,24 @@ fn a_chunked_body_is_cut_off_at_the_limit() {
 fn more_queries_than_allowed_are_too_large() {
     let world = world(&config());
     let many = world.frame(&[1; 65]);
-    assert_refused(&post(world.at, &routes::query("t"), &many), Code::TooLarge);
+    assert_refused(&post(world.at, &routes::query("t"), &many), ProblemCode::TooLarge);
     // The count alone is wrong, and the body would otherwise be accepted.
     let mut lying = world.frame(&[1]);
     lying[6..8].copy_from_slice(&65u16.to_le_bytes());
-    assert_refused(&post(world.at, &routes::query("t"), &lying), Code::TooLarge);
+    assert_refused(&post(world.at, &routes::query("t"), &lying), ProblemCode::TooLarge);
 }
 
 #[test]
 fn wrong_paths_and_methods_are_named() {
     let world = world(&config());
-    assert_refused(&post(world.at, &routes::query("other"), &world.frame(&[1])), Code::NoSuchTable);
-    assert_refused(&get(world.at, "/v1/nothing"), Code::NoSuchRoute);
-    assert_refused(&get(world.at, &routes::query("t")), Code::WrongMethod);
-    assert_refused(&post(world.at, routes::TABLES, b""), Code::WrongMethod);
-    assert_refused(&get(world.at, "/v1/tables/t/rows?row=1"), Code::NoSuchRoute);
+    assert_refused(&post(world.at, &routes::query("other"), &world.frame(&[1])), ProblemCode::NoSuchTable);
+    assert_refused(&get(world.at, "/v1/nothing"), ProblemCode::NoSuchRoute);
+    assert_refused(&get(world.at, &routes::query("t")), ProblemCode::WrongMethod);
+    assert_refused(&post(world.at, routes::TABLES, b""), ProblemCode::WrongMethod);
+    assert_refused(&get(world.at, "/v1/tables/t/rows?row=1"), ProblemCode::NoSuchRoute);
     // Table names are not paths.
     for name in ["..%2f..%2fetc", "%00", "T", "t%20"] {
-        assert_refused(&get(world.at, &routes::table(name, None)), Code::NoSuchTable);
+        assert_refused(&get(world.at, &routes::table(name, None)), ProblemCode::NoSuchTable);
     }
 }
 
@@ -200,7 +202,7 @@ fn each_server_answers_what_is_for_its_role_and_nothing_else() {
         assert_eq!(response.status, 200, "{}", response.text());
         assert_eq!(answer::decode(&response.body, &made.pin(), 1, RECORD).unwrap(), [record(3, 1)]);
         for server in [1 - role, 2, 255] {
-            assert_refused(&query(&FrameHeader { server, ..made.pin() }), Code::WrongServer);
+            assert_refused(&query(&FrameHeader { server, ..made.pin() }), ProblemCode::WrongServer);
         }
         assert_eq!(made.probe.batches(), [1]);
     }
@@ -252,5 +254,5 @@ fn a_frame_is_judged_by_its_role_before_anything_is_read() {
     // first.
     let pin = FrameHeader { server: 0, digest: ParamsDigest([0; 32]), ..made.pin() };
     let frame = query::encode(&pin, &SessionId::NONE, &[[0u8; 1]]).unwrap();
-    assert_refused(&post(running.public, &routes::query("t"), &frame), Code::WrongServer);
+    assert_refused(&post(running.public, &routes::query("t"), &frame), ProblemCode::WrongServer);
 }

@@ -10,7 +10,7 @@ use sotto_server::table_epoch::TableEpochParts;
 use sotto_server::{EpochSource, PastEpoch, RunningServer, Server, SourceError, TableEpoch};
 use sotto_testkit::CLEAR_ROWS;
 use sotto_testkit::rng::seeded;
-use sotto_wire::{Code, routes};
+use sotto_wire::{ProblemCode, routes};
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ fn way(running: &RunningServer, last: u64) -> Vec<u64> {
     let served = |epoch: &u64| {
         let catalog = catalog(running, *epoch);
         if catalog.status != 200 {
-            assert_refused(&catalog, Code::EpochExpired);
+            assert_refused(&catalog, ProblemCode::EpochExpired);
             return false;
         }
         let delta = entry(&catalog, Artifact::RowsDelta);
@@ -120,7 +120,7 @@ fn rows_come_by_range_and_may_be_kept_by_any_cache() {
     assert!(part.status == 206 && part.body == rows[70_000..]);
     assert_eq!(part.header("etag"), whole.header("etag"));
     let outside = request(running.public, "GET", &path, &[("range", "bytes=160000-")], b"");
-    assert_refused(&outside, Code::BadRange);
+    assert_refused(&outside, ProblemCode::BadRange);
 }
 
 #[test]
@@ -128,13 +128,13 @@ fn the_way_over_old_epochs_is_served_as_far_as_it_is_kept() {
     let temp = tempfile::tempdir().unwrap();
     let (_, running) = serve(temp.path(), 6, 16);
     assert_eq!(way(&running, 6), [2, 3, 4, 5, 6], "the first epoch has none that leads to it");
-    assert_refused(&catalog(&running, 1), Code::EpochExpired);
+    assert_refused(&catalog(&running, 1), ProblemCode::EpochExpired);
     let temp = tempfile::tempdir().unwrap();
     let (_, running) = serve(temp.path(), 6, 3);
     assert_eq!(way(&running, 6), [4, 5, 6]);
     // Of a past epoch only the delta is served.
     let rows = entry(&catalog(&running, 4), Artifact::Rows);
-    assert_refused(&fetch(&running, &rows), Code::NoSuchArtifact);
+    assert_refused(&fetch(&running, &rows), ProblemCode::NoSuchArtifact);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_remnant_leads_as_well_as_an_image() {
     update(&dir, 8);
     assert!(running.reload());
     assert_eq!(catalog(&running, 8).status, 200);
-    assert_refused(&catalog(&running, 6), Code::EpochExpired);
+    assert_refused(&catalog(&running, 6), ProblemCode::EpochExpired);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::harness::*;
 use sotto_core::{AnyClient, Artifact, RecordIndex, Section};
 use sotto_server::{RunningServer, ServerConfig, SessionConfig, TableEpoch};
 use sotto_testkit::{CLEAR_KEYED, CLEAR_STREAM, rng::seeded};
-use sotto_wire::{Code, FrameHeader, SessionId, answer, keys, query, routes};
+use sotto_wire::{FrameHeader, ProblemCode, SessionId, answer, keys, query, routes};
 
 fn keyed(sessions: SessionConfig) -> World {
     with_keys(&ServerConfig { sessions, ..config() }, TestSource::default())
@@ -45,12 +45,12 @@ fn registered(world: &World, client: &dyn AnyClient) -> SessionId {
 /// Queries record 9 of a server, and checks that it is that of the epoch.
 #[track_caller]
 fn reads(running: &RunningServer, pin: &FrameHeader, id: SessionId, client: &mut dyn AnyClient) {
-    let (queries, ticket) = client.query(RecordIndex(9), &mut seeded("query")).unwrap();
+    let (queries, pending) = client.query(RecordIndex(9), &mut seeded("query")).unwrap();
     let response = post(running.public, &routes::query("t"), &query::encode(pin, &id, &queries).unwrap());
     assert_eq!(response.status, 200, "{}", response.text());
     let bytes = response.body.len() - answer::HEAD_BYTES;
     let answers = answer::decode(&response.body, pin, 1, bytes).unwrap();
-    let read = client.recover(ticket, &[answers[0].to_vec()]).unwrap();
+    let read = client.recover(pending, &[answers[0].to_vec()]).unwrap();
     assert_eq!(read.bytes(), record(9, pin.epoch.0));
 }
 
@@ -71,12 +71,12 @@ fn each_session_is_answered_with_its_own_keys() {
 fn asks_without_a_held_session_are_told_to_register() {
     let world = keyed(SessionConfig { max_bytes: 48, ..SessionConfig::default() });
     let query_as = |id| post(world.at, &routes::query("t"), &frame(&world.pin, id, &[1]));
-    assert_refused(&query_as(SessionId::NONE), Code::SessionExpired);
-    assert_refused(&query_as(SessionId([7; 16])), Code::SessionExpired);
+    assert_refused(&query_as(SessionId::NONE), ProblemCode::SessionExpired);
+    assert_refused(&query_as(SessionId([7; 16])), ProblemCode::SessionExpired);
     let first = registered(&world, client(&world.made, "a").as_ref());
     assert_eq!(query_as(first).status, 200);
     let second = registered(&world, client(&world.made, "b").as_ref());
-    assert_refused(&query_as(first), Code::SessionExpired);
+    assert_refused(&query_as(first), ProblemCode::SessionExpired);
     assert_eq!(query_as(second).status, 200);
     assert_eq!(world.metric("sotto_session_evictions_total{reason=\"memory\"}"), 1.0);
 }
@@ -87,22 +87,22 @@ fn bad_keys_are_refused() {
     let good = client(&world.made, "a").keys();
     let mut damaged = good.clone();
     damaged[3] ^= 1;
-    assert_refused(&register(&world, &world.pin, &damaged), Code::BadKeys);
-    assert_refused(&register(&world, &world.pin, &good[1..]), Code::Malformed);
-    assert_refused(&register(&world, &world.pin, &vec![0; 5000]), Code::TooLarge);
+    assert_refused(&register(&world, &world.pin, &damaged), ProblemCode::BadKeys);
+    assert_refused(&register(&world, &world.pin, &good[1..]), ProblemCode::Malformed);
+    assert_refused(&register(&world, &world.pin, &vec![0; 5000]), ProblemCode::TooLarge);
     let stale = FrameHeader { epoch: sotto_core::Epoch(0), ..world.pin };
-    assert_refused(&register(&world, &stale, &good), Code::StaleEpoch);
+    assert_refused(&register(&world, &stale, &good), ProblemCode::StaleEpoch);
     // A query frame instead of keys.
-    assert_refused(&post(world.at, &routes::keys("t"), &world.frame(&[1])), Code::Malformed);
+    assert_refused(&post(world.at, &routes::keys("t"), &world.frame(&[1])), ProblemCode::Malformed);
     assert_eq!(register(&world, &world.pin, &good).status, 200);
 }
 
 #[test]
 fn a_scheme_without_keys_takes_none() {
     let world = world(&config());
-    assert_refused(&register(&world, &world.pin, b""), Code::BadKeys);
+    assert_refused(&register(&world, &world.pin, b""), ProblemCode::BadKeys);
     let with_session = frame(&world.pin, SessionId([1; 16]), &[1]);
-    assert_refused(&post(world.at, &routes::query("t"), &with_session), Code::SessionExpired);
+    assert_refused(&post(world.at, &routes::query("t"), &with_session), ProblemCode::SessionExpired);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_client_that_registers_without_end_is_told_to_wait_and_pushes_out_only_itsel
     let last = ids.pop().unwrap();
     reads(&world.running, &world.pin, last, client.as_mut());
     let first = frame(&world.pin, ids[0], &[1]);
-    assert_refused(&post(world.at, &routes::query("t"), &first), Code::SessionExpired);
+    assert_refused(&post(world.at, &routes::query("t"), &first), ProblemCode::SessionExpired);
     world.until("sotto_sessions{table=\"t\"}", 3.0);
 
     // One registration may become available in between, but not two.
@@ -127,7 +127,7 @@ fn a_client_that_registers_without_end_is_told_to_wait_and_pushes_out_only_itsel
         .collect();
     assert!(refused.len() >= 2);
     for response in refused {
-        assert_refused(&response, Code::Busy);
+        assert_refused(&response, ProblemCode::Busy);
         let wait: u64 = response.header("retry-after").unwrap().parse().unwrap();
         assert!((2..=30).contains(&wait), "two in a minute are one in 30 seconds, not {wait}");
     }
@@ -165,7 +165,7 @@ fn sessions_end_with_their_parameters() {
     world.source.put(2, next.clone());
     assert!(world.running.reload());
     let response = post(world.at, &routes::query("t"), &frame(&next.pin(), id, &[1]));
-    assert_refused(&response, Code::SessionExpired);
+    assert_refused(&response, ProblemCode::SessionExpired);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn sessions_outlive_a_restart_if_there_is_a_place_for_them() {
 
     let forgetful = with_keys(&config(), TestSource::default());
     let response = post(forgetful.at, &routes::query("t"), &frame(&forgetful.pin, id, &[1]));
-    assert_refused(&response, Code::SessionExpired);
+    assert_refused(&response, ProblemCode::SessionExpired);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_copy_of_the_state_has_the_sessions_in_it() {
 
     let forgetful = with_keys(&config(), TestSource::default());
     let refused = operate(forgetful.running.admin, "/backup");
-    assert_refused(&refused, Code::NoSuchRoute);
+    assert_refused(&refused, ProblemCode::NoSuchRoute);
     assert!(refused.text().contains("--state"), "{}", refused.text());
 }
 

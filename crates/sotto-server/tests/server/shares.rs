@@ -3,7 +3,7 @@
 use crate::harness::http::post_as;
 use crate::harness::*;
 use sotto_server::{BatchConfig, ScanConfig, ServerConfig};
-use sotto_wire::{Code, routes};
+use sotto_wire::{ProblemCode, routes};
 use std::time::Duration;
 
 /// A client other than that of all other tests.
@@ -24,7 +24,7 @@ fn one_clients_flood_keeps_no_other_out() {
     world.until("sotto_passes_total", 1.0);
     flood.extend((0..20).map(|_| world.query_later(&[1, 2, 3, 4, 5, 6, 7, 8])));
     world.until("sotto_queue_depth", 20.0);
-    assert_refused(&world.query(&[0]), Code::Busy);
+    assert_refused(&world.query(&[0]), ProblemCode::Busy);
     std::thread::scope(|scope| {
         let other = scope.spawn(|| world.query_as(OTHER, &[7]));
         world.until("sotto_queue_evictions_total", 1.0);
@@ -52,7 +52,7 @@ fn a_client_that_has_had_its_time_waits_and_no_other() {
     world.probe.release();
     assert_answers(&long.join().unwrap(), &world.pin, &[0]);
     let refused = world.query(&[0]);
-    assert_refused(&refused, Code::Busy);
+    assert_refused(&refused, ProblemCode::Busy);
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((20..400).contains(&wait), "{wait} seconds");
     assert_answers(&world.query_as(OTHER, &[3]), &world.pin, &[3]);
@@ -70,7 +70,7 @@ fn all_clients_together_have_so_much_time() {
     std::thread::sleep(Duration::from_millis(1100));
     world.probe.release();
     assert_eq!(long.join().unwrap().status, 200);
-    assert_refused(&world.query_as(OTHER, &[3]), Code::Busy);
+    assert_refused(&world.query_as(OTHER, &[3]), ProblemCode::Busy);
     assert_eq!(world.metric("sotto_budget_refusals_total{scope=\"all\"}"), 1.0);
     eventually("there is more", || world.query_as(OTHER, &[3]).status == 200);
 }

@@ -5,7 +5,7 @@ use crate::harness::*;
 use sotto_core::{AnyClient, AnyPending, RecordIndex, UnitLayout};
 use sotto_server::{ScanConfig, ServerConfig};
 use sotto_testkit::{CLEAR_STREAM, rng::seeded};
-use sotto_wire::{Code, FrameHeader, SessionId, keys, routes, stream};
+use sotto_wire::{FrameHeader, ProblemCode, SessionId, keys, routes, stream};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct Scene {
     client: Box<dyn AnyClient>,
     id: SessionId,
     query: Vec<u8>,
-    ticket: AnyPending,
+    pending: AnyPending,
     units: UnitLayout,
 }
 
@@ -35,9 +35,9 @@ fn scene(row_bytes: u64, config: &ServerConfig) -> Scene {
     let mut client = (CLEAR_STREAM.prepare)(&params, &mut rng).unwrap().finish().unwrap();
     let registered = post(world.at, &routes::keys("t"), &keys::encode(&world.pin, &client.keys()));
     let id = SessionId(registered.body.try_into().unwrap());
-    let (mut queries, ticket) = client.query(RecordIndex(1), &mut rng).unwrap();
+    let (mut queries, pending) = client.query(RecordIndex(1), &mut rng).unwrap();
     let units = CLEAR_STREAM.units.unwrap()(&params).unwrap();
-    Scene { world, client, id, query: queries.remove(0), ticket, units }
+    Scene { world, client, id, query: queries.remove(0), pending, units }
 }
 
 impl Scene {
@@ -71,7 +71,7 @@ impl Scene {
         let reader = self.client.units().unwrap();
         let mut read = Vec::new();
         for (unit, answer) in (first..).zip(units.chunks(self.units.answer_bytes as usize)) {
-            read.extend(reader.open_unit(&self.ticket, unit, answer).unwrap().bytes());
+            read.extend(reader.recover_unit(&self.pending, unit, answer).unwrap().bytes());
         }
         read
     }
@@ -104,24 +104,24 @@ fn what_cannot_be_streamed_is_refused_before_the_first_byte() {
         bad[at] = byte;
         scene.post(&bad)
     };
-    assert_refused(&with(0, b'S'), Code::Malformed);
-    assert_refused(&with(4, 9), Code::WrongVersion);
-    assert_refused(&with(8, 0), Code::StaleEpoch);
-    assert_refused(&with(16, 0xFF), Code::WrongParams);
-    assert_refused(&with(48, good[48] ^ 1), Code::SessionExpired);
-    assert_refused(&with(stream::HEAD_BYTES + 7, 0xFF), Code::BadQuery);
+    assert_refused(&with(0, b'S'), ProblemCode::Malformed);
+    assert_refused(&with(4, 9), ProblemCode::WrongVersion);
+    assert_refused(&with(8, 0), ProblemCode::StaleEpoch);
+    assert_refused(&with(16, 0xFF), ProblemCode::WrongParams);
+    assert_refused(&with(48, good[48] ^ 1), ProblemCode::SessionExpired);
+    assert_refused(&with(stream::HEAD_BYTES + 7, 0xFF), ProblemCode::BadQuery);
     for (first, units) in [(0, 0), (0, count + 1), (count, 1), (u64::MAX, 2)] {
-        assert_refused(&scene.post(&scene.frame(first, units)), Code::Malformed);
+        assert_refused(&scene.post(&scene.frame(first, units)), ProblemCode::Malformed);
     }
-    assert_refused(&scene.post(&good[..good.len() - 1]), Code::Malformed);
-    assert_refused(&scene.post(&[&good[..], b"x"].concat()), Code::TooLarge);
-    assert_refused(&get(scene.world.at, &routes::stream("t")), Code::WrongMethod);
+    assert_refused(&scene.post(&good[..good.len() - 1]), ProblemCode::Malformed);
+    assert_refused(&scene.post(&[&good[..], b"x"].concat()), ProblemCode::TooLarge);
+    assert_refused(&get(scene.world.at, &routes::stream("t")), ProblemCode::WrongMethod);
     scene.world.until("sotto_open_streams", 0.0);
 
     let whole_records = world(&config());
     let head = stream::StreamHead { pin: whole_records.pin, session: SessionId::NONE, first: 0, units: 1 };
     let response = post(whole_records.at, &routes::stream("t"), &stream::encode(&head, &[0; 8]));
-    assert_refused(&response, Code::CannotStream);
+    assert_refused(&response, ProblemCode::CannotStream);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn units_are_made_as_fast_as_the_client_reads_and_no_faster() {
     });
     assert!(before < scene.units.count as f64, "all {before} units were made for a client that reads none");
     // The only permit is taken; queries are answered.
-    assert_refused(&scene.post(&scene.frame(0, 1)), Code::Busy);
+    assert_refused(&scene.post(&scene.frame(0, 1)), ProblemCode::Busy);
     let response = post(scene.world.at, &routes::query("t"), &frame(&scene.world.pin, scene.id, &[0]));
     assert_eq!(response.status, 200);
     let mut rest = Vec::new();

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sotto_server::{ServerConfig, StartError, TlsConfig};
-use sotto_wire::{Code, routes};
+use sotto_wire::{ProblemCode, routes};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -134,7 +134,7 @@ fn a_body_that_does_not_come_is_not_waited_for() {
         let length = frame.len().to_string();
         slow.write_all(head("POST", &routes::query("t"), &[("content-length", &length)]).as_bytes()).unwrap();
         slow.write_all(&frame[..sent]).unwrap();
-        assert_refused(&Response::read(&mut slow), Code::TooSlow);
+        assert_refused(&Response::read(&mut slow), ProblemCode::TooSlow);
     }
     // A request head that does not arrive.
     let mut slow = connect(world.at);

@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sotto_server::{BatchConfig, ServerConfig};
-use sotto_wire::{Code, SessionId, routes};
+use sotto_wire::{ProblemCode, SessionId, routes};
 use std::io::{Read, Write};
 use std::time::Duration;
 
@@ -120,7 +120,7 @@ fn a_request_that_is_announced_takes_no_memory_until_it_comes() {
 fn what_no_client_can_have_is_refused_with_what_to_do() {
     let world = wide_world(&ServerConfig { request_memory_mib: 1, ..config() });
     let refused = world.query(&records(1024));
-    assert_refused(&refused, Code::TooLarge);
+    assert_refused(&refused, ProblemCode::TooLarge);
     assert!(refused.text().contains("send fewer queries in one request"), "{}", refused.text());
     assert_eq!(world.query(&records(500)).status, 200);
     assert!(world.probe.batches() == [500], "no pass was made for what there is no room for");

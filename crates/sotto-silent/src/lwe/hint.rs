@@ -89,7 +89,7 @@ pub fn row(ring: &Ring, blocks: &[Vec<u64>], bytes: &[i8]) -> Vec<u64> {
 ///
 /// # Errors
 /// [`sotto_core::Error::Storage`] if the memory is not available.
-pub fn room(bytes: u64) -> Result<HugeWords> {
+pub fn allocate(bytes: u64) -> Result<HugeWords> {
     let words = usize::try_from(bytes / 4).unwrap_or(usize::MAX);
     Ok(HugeWords::with_capacity(words)?)
 }
@@ -154,7 +154,7 @@ impl HintDownload {
             return Err(Misuse::UnexpectedArtifact(from.name()).into());
         }
         if !self.words.has_capacity() {
-            self.words = room(self.bytes)?;
+            self.words = allocate(self.bytes)?;
         }
         let missing = if self.cut.is_empty() { 0 } else { 4 - self.cut.len() };
         let (head, rest) = chunk.split_at(missing.min(chunk.len()));

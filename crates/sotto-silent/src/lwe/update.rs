@@ -29,7 +29,7 @@ impl PublicRows {
     /// ascending by (row, column), and stay so in each pass.
     ///
     /// # Errors
-    /// Those of `pass`.
+    /// The errors of `pass`.
     pub fn each(
         dense: DenseMatrix<'_>,
         entries: &[ByteChange],
@@ -61,7 +61,7 @@ impl PublicRows {
     /// Adds the changes of one row, ascending by column, to that row of the hint in memory.
     ///
     /// # Errors
-    /// Those of [`add_to_row`].
+    /// The errors of [`add_to_row`].
     pub fn add(&self, changes: &[ByteChange], held: &mut [u8]) -> Result<()> {
         match self {
             PublicRows::Ring(ring, blocks) => {
@@ -88,7 +88,7 @@ impl PublicRows {
 /// Adds changes, ascending by (row, column), to the rows of a hint in an image.
 ///
 /// # Errors
-/// Those of [`PublicRows::add`]; storage errors.
+/// The errors of [`PublicRows::add`]; storage errors.
 #[cfg(feature = "server")]
 pub fn update_rows(
     dense: DenseMatrix<'_>,

@@ -49,7 +49,7 @@ mod writing {
     /// byte that differs.
     ///
     /// # Errors
-    /// Those of [`change_panels`].
+    /// The errors of [`change_panels`].
     pub fn write_changes(
         layout: PanelLayout,
         at: impl Into<SectionOffset>,
@@ -89,11 +89,11 @@ mod writing {
         pieces.par_sort_by_key(|piece| (piece.panel, piece.column));
         let panels: Vec<&[PanelChange<'_>]> = pieces.chunk_by(|a, b| a.panel == b.panel).collect();
         let panel = Panel { layout, place: at.into(), out };
-        let heard = panels.par_iter().map(|pieces| {
+        let results = panels.par_iter().map(|pieces| {
             let entries = panel.write(pieces)?;
             if entries.is_empty() { Ok(None) } else { hear(&entries).map(Some) }
         });
-        Ok(heard.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+        Ok(results.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
     /// A panel of a matrix in an image.

@@ -49,7 +49,7 @@ impl<P: Fn(u64) -> (usize, usize) + Send + Sync> Records<P> {
         let (mut at, matrix) = (first, self.held.piece(self.piece));
         while at < end {
             let stop = end.min((at / PANEL_ROWS + 1) * PANEL_ROWS);
-            let (in_panel, wanted) =
+            let (in_panel, requested) =
                 (at % PANEL_ROWS..at % PANEL_ROWS + (stop - at), at - first..stop - first);
             for pieces in pieces.chunk_by_mut(|a, b| a.column / GROUP_COLS == b.column / GROUP_COLS) {
                 let column = pieces.first()?.column;
@@ -59,7 +59,7 @@ impl<P: Fn(u64) -> (usize, usize) + Send + Sync> Records<P> {
                 let columns = PanelLayout::columns_of_group(group);
                 for piece in pieces {
                     let bytes = columns.get(piece.column % GROUP_COLS)?.get(in_panel.clone())?;
-                    piece.out.get_mut(wanted.clone())?.copy_from_slice(bytes);
+                    piece.out.get_mut(requested.clone())?.copy_from_slice(bytes);
                 }
             }
             at = stop;

@@ -33,7 +33,7 @@ pub fn write_matrix(
 /// [`write_matrix`] with progress reported by the caller: `stage` gets the columns that are done.
 ///
 /// # Errors
-/// Those of [`write_matrix`].
+/// The errors of [`write_matrix`].
 pub fn write_columns(
     layout: PanelLayout,
     at: impl Into<SectionOffset>,

@@ -27,7 +27,7 @@ impl LayoutCandidate {
 /// a lookup, and the literal.
 ///
 /// # Errors
-/// Those of [`matrix_shape::cheapest`].
+/// The errors of [`matrix_shape::cheapest`].
 pub fn cheapest<L>(shape: &TableShape, costs: impl Fn(LayoutCandidate) -> Option<(Costs, L)>) -> Result<L> {
     let too_large = "it exceeds 2^16 blocks of about 2^19 records, or has too much noise";
     let priced = |candidate: LayoutCandidate| {

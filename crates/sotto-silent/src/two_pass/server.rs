@@ -88,7 +88,7 @@ const ROWS_AT_ONCE: u64 = 256;
 ///
 /// # Errors
 /// Storage errors, and those of `notify`.
-pub fn revise(
+pub fn update_image(
     cut: &TwoPassLayout,
     section: Section,
     changes: &[RecordChange],

@@ -52,18 +52,18 @@ fn columns_of_the_second_matrix_tell_the_records() {
         let table: Vec<u8> = (0..records * record_bytes).map(|i| (i * i / 7) as u8).collect();
         let image = written(&cut, table.clone());
         let first = first_pass(&cut, 26, &image);
-        for wanted in [0, records / 2, records - 1] {
-            let [j, i] = cut.place(wanted);
+        for requested in [0, records / 2, records - 1] {
+            let [j, i] = cut.place(requested);
             let (words, s) = query(&cut, j, 26, "tells");
             let fresh = first.fresh(&[&first.planes(&words)]);
             let fresh = cut.by_byte(&fresh[0]);
             let fresh: Vec<u16> = fresh.iter().map(|of_byte| of_byte[i as usize] as u16).collect();
             let hint = column(&cut, &image, i as usize);
-            let at = (wanted * record_bytes) as usize;
+            let at = (requested * record_bytes) as usize;
             assert_eq!(
                 record(&hint, &fresh, &s)[..],
                 table[at..][..record_bytes as usize],
-                "{cut:?} {wanted}"
+                "{cut:?} {requested}"
             );
         }
     }
@@ -82,7 +82,7 @@ fn a_changed_image_is_a_fresh_one() {
         table[(record * 3 + offset) as usize..][..bytes.len()].copy_from_slice(bytes);
     }
     let mut columns = Vec::new();
-    revise(&cut, RESIDENT, &changes, &sink, |entries| {
+    update_image(&cut, RESIDENT, &changes, &sink, |entries| {
         columns.extend(entries.iter().map(|entry| entry.column));
         Ok(())
     })

@@ -122,7 +122,7 @@ impl Coloring {
     /// [`Self::copath`] into a vector that is reused.
     ///
     /// # Errors
-    /// Those of [`Self::copath`].
+    /// The errors of [`Self::copath`].
     pub fn copath_into(&self, leaf: u64, places: &mut Vec<ColorSlot>) -> Result<()> {
         self.shape.check_leaf(leaf)?;
         places.clear();

@@ -74,7 +74,7 @@ fn owners(arity: usize, sizes: &[u64]) -> Vec<u8> {
     // Everything is multiplied by k - 1, to stay with whole numbers: w - 1 is then `unit`.
     let others = below(q, k - 1);
     let unit = u128::from(others - (k as u64 - 1));
-    let mut wanted: Vec<(u128, usize, usize)> = sizes
+    let mut target: Vec<(u128, usize, usize)> = sizes
         .iter()
         .enumerate()
         .map(|(place, c)| {
@@ -84,16 +84,16 @@ fn owners(arity: usize, sizes: &[u64]) -> Vec<u8> {
         .collect();
     // A color above its mean size has a negative share, so the whole parts may be too many already.
     let mut left = arity;
-    for (_, whole, _) in &mut wanted {
+    for (_, whole, _) in &mut target {
         *whole = left.min(*whole);
         left -= *whole;
     }
-    wanted.sort_by_key(|(fraction, _, place)| (std::cmp::Reverse(*fraction), *place));
+    target.sort_by_key(|(fraction, _, place)| (std::cmp::Reverse(*fraction), *place));
     for i in 0..left {
-        wanted[i % k].1 += 1;
+        target[i % k].1 += 1;
     }
-    wanted.sort_by_key(|(_, _, place)| *place);
-    wanted.iter().flat_map(|(_, whole, place)| std::iter::repeat_n(*place as u8, *whole)).collect()
+    target.sort_by_key(|(_, _, place)| *place);
+    target.iter().flat_map(|(_, whole, place)| std::iter::repeat_n(*place as u8, *whole)).collect()
 }
 
 /// Units by place and child, none where the child has the color itself.
@@ -125,8 +125,8 @@ fn units(arity: usize, sizes: &[u64], owners: &[u8]) -> Option<Vec<Vec<u64>>> {
         if sums[most] == sums[least] {
             return (sums[most] == due).then_some(table);
         }
-        let wanted = sums[most].checked_sub(due)?.min(due.checked_sub(sums[least])?);
-        let moved = shift(&mut table, owners, most, least, wanted);
+        let target = sums[most].checked_sub(due)?.min(due.checked_sub(sums[least])?);
+        let moved = shift(&mut table, owners, most, least, target);
         if moved == 0 {
             return None;
         }
@@ -137,7 +137,7 @@ fn units(arity: usize, sizes: &[u64], owners: &[u8]) -> Option<Vec<Vec<u64>>> {
 }
 
 /// Moves units from one child to another, about equally many of each color. Returns how many.
-fn shift(table: &mut [Vec<u64>], owners: &[u8], from: usize, to: usize, wanted: u64) -> u64 {
+fn shift(table: &mut [Vec<u64>], owners: &[u8], from: usize, to: usize, target: u64) -> u64 {
     let has = |child: usize, place: usize| usize::from(owners[child]) == place;
     let mut rows: Vec<&mut Vec<u64>> = table
         .iter_mut()
@@ -147,14 +147,14 @@ fn shift(table: &mut [Vec<u64>], owners: &[u8], from: usize, to: usize, wanted: 
         .collect();
     rows.sort_by_key(|row| std::cmp::Reverse(i128::from(row[from]) - i128::from(row[to])));
     let count = rows.len() as u64;
-    let mut left = wanted;
+    let mut left = target;
     for (done, row) in (0..count).zip(rows) {
         let part = left.div_ceil(count - done).min(row[from] - 1);
         row[from] -= part;
         row[to] += part;
         left -= part;
     }
-    wanted - left
+    target - left
 }
 
 /// Adds the states of a tree of `height` layers, and returns the root's.

@@ -117,6 +117,15 @@ pub fn verify(leaf_hash: &Hash, leaf: u64, leaves: u64, proof: &[Hash], root: &H
     Ok(())
 }
 
+/// Number of leaves of a log, and its root.
+#[derive(Debug, Clone, Copy)]
+pub struct TreeHead<'a> {
+    /// Number of leaves.
+    pub leaves: u64,
+    /// Root of the tree.
+    pub root: &'a Hash,
+}
+
 /// Verifies that a log extends an earlier state of itself, with the inclusion proof of that state's
 /// last leaf.
 ///
@@ -125,19 +134,20 @@ pub fn verify(leaf_hash: &Hash, leaf: u64, leaves: u64, proof: &[Hash], root: &H
 /// whole proof gives the later one.
 ///
 /// # Errors
-/// Those of [`verify`]; [`PeerMisbehaved::Digest`] if the earlier root is another.
+/// The errors of [`verify`]; [`PeerMisbehaved::Digest`] if the earlier root is another.
 pub fn verify_growth(
     leaf_hash: &Hash,
-    (before, root_before): (u64, &Hash),
-    (leaves, root): (u64, &Hash),
+    before: TreeHead<'_>,
+    now: TreeHead<'_>,
     proof: &[Hash],
 ) -> Result<()> {
-    let last = before.checked_sub(1).ok_or(Misuse::Rule("the earlier log must have a leaf"))?;
-    verify(leaf_hash, last, leaves, proof, root)?;
+    let leaves = now.leaves;
+    let last = before.leaves.checked_sub(1).ok_or(Misuse::Rule("the earlier log must have a leaf"))?;
+    verify(leaf_hash, last, leaves, proof, now.root)?;
     let levels = (0..height(leaves)).filter(|level| sibling(last, leaves, *level) != Sibling::Absent);
     let left = levels.zip(proof).filter(|(level, _)| last >> level & 1 == 1);
     let at = left.fold(*leaf_hash, |at, (_, other)| node(other, &at));
-    if at == *root_before {
+    if at == *before.root {
         Ok(())
     } else {
         Err(PeerMisbehaved::Digest("the earlier state of the log").into())

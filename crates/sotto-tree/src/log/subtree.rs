@@ -18,11 +18,11 @@ pub fn root(hashes: &[Hash]) -> Result<Hash> {
 /// All nodes over a power of two of hashes, layer after layer, the root last.
 pub(super) fn above(hashes: &[Hash]) -> Vec<Hash> {
     let mut above = vec![[0; 32]; hashes.len() - 1];
-    let (mut layer, mut room) = (hashes, above.as_mut_slice());
+    let (mut layer, mut free) = (hashes, above.as_mut_slice());
     while layer.len() > 1 {
-        let (made, rest) = room.split_at_mut(layer.len() / 2);
+        let (made, rest) = free.split_at_mut(layer.len() / 2);
         nodes(layer.as_chunks().0, made);
-        (layer, room) = (made, rest);
+        (layer, free) = (made, rest);
     }
     above
 }

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use sotto_tree::coloring::destinations::Destinations;
-use sotto_tree::log::{CompleteSubtree, Hash, Peaks, assemble, hash, proof, subtree, verify, verify_growth};
+use sotto_tree::log::{
+    CompleteSubtree, Hash, Peaks, TreeHead, assemble, hash, proof, subtree, verify, verify_growth,
+};
 use sotto_tree::{Coloring, PerfectTree};
 
 fn leaves(count: u64) -> Vec<Hash> {
@@ -57,9 +59,9 @@ fn a_log_that_grows_has_the_defined_root_at_every_length() {
     let mut peaks = Peaks::new();
     for (n, leaf) in all.iter().enumerate() {
         assert_eq!(peaks.root(), mth(&all[..n]), "{n} leaves");
-        let mut told = Vec::new();
-        peaks.append(*leaf, |node| told.push(node));
-        for CompleteSubtree { level, index, hash } in told {
+        let mut subtrees = Vec::new();
+        peaks.append(*leaf, |node| subtrees.push(node));
+        for CompleteSubtree { level, index, hash } in subtrees {
             let range = (index << level) as usize..((index + 1) << level) as usize;
             assert_eq!(hash, mth(&all[range]), "level {level}, node {index}");
         }
@@ -74,14 +76,14 @@ fn leaves_appended_together_complete_the_same_subtrees() {
     for lengths in
         [vec![1200], vec![1, 1199], vec![3, 2, 250, 1, 0, 256, 688], vec![256, 512, 432], vec![7; 171]]
     {
-        let (mut told, mut peaks, mut rest) = (Vec::new(), Peaks::new(), all.as_slice());
+        let (mut subtrees, mut peaks, mut rest) = (Vec::new(), Peaks::new(), all.as_slice());
         for length in &lengths {
             let (now, later) = rest.split_at(rest.len().min(*length));
-            peaks.extend(now, |node| told.push(node));
+            peaks.extend(now, |node| subtrees.push(node));
             rest = later;
         }
-        peaks.extend(rest, |node| told.push(node));
-        assert!(told == one_by_one && peaks == single, "in runs of {lengths:?}");
+        peaks.extend(rest, |node| subtrees.push(node));
+        assert!(subtrees == one_by_one && peaks == single, "in runs of {lengths:?}");
     }
 }
 
@@ -170,20 +172,25 @@ fn the_proof_of_the_last_leaf_of_before_shows_that_a_log_goes_on() {
         let (leaf, then) = (&all[before - 1], mth(&all[..before]));
         for count in before..=70 {
             let (now, proof) = (mth(&all[..count]), path(before - 1, &all[..count]));
-            let (was, is) = (before as u64, count as u64);
-            verify_growth(leaf, (was, &then), (is, &now), &proof).unwrap();
+            let head = |leaves: usize, root| TreeHead { leaves: leaves as u64, root };
+            verify_growth(leaf, head(before, &then), head(count, &now), &proof).unwrap();
             // Another leaf anywhere in the earlier log makes another log.
             let mut other = all[..before].to_vec();
             other[before / 2][0] ^= 1;
+            let other = mth(&other);
             assert!(
-                verify_growth(leaf, (was, &mth(&other)), (is, &now), &proof).is_err(),
+                verify_growth(leaf, head(before, &other), head(count, &now), &proof).is_err(),
                 "{before} {count}"
             );
-            assert!(verify_growth(leaf, (was, &then), (is, &then), &proof).is_err() || now == then);
+            assert!(
+                verify_growth(leaf, head(before, &then), head(count, &then), &proof).is_err() || now == then
+            );
         }
     }
-    assert!(verify_growth(&all[0], (0, &all[0]), (1, &all[0]), &[]).is_err());
-    assert!(verify_growth(&all[0], (2, &all[0]), (1, &all[0]), &[]).is_err());
+    let [zero, one, two] = [0, 1, 2].map(|leaves| TreeHead { leaves, root: &all[0] });
+    assert!(
+        verify_growth(&all[0], zero, one, &[]).is_err() && verify_growth(&all[0], two, one, &[]).is_err()
+    );
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 use proptest::prelude::*;
 use sotto_core::{Epoch, ParamsDigest, UnitLayout};
-use sotto_wire::{Code, FrameError, FrameHeader, SessionId, answer, evaluate, hints, keys, query, stream};
+use sotto_wire::{
+    FrameError, FrameHeader, ProblemCode, SessionId, answer, evaluate, hints, keys, query, stream,
+};
 
 fn pin() -> impl Strategy<Value = FrameHeader> {
     (any::<u8>(), any::<u64>(), any::<[u8; 32]>()).prop_map(|(server, epoch, digest)| FrameHeader {
@@ -93,9 +95,9 @@ proptest! {
 
     #[test]
     fn any_bytes_are_judged_without_panic(body in prop::collection::vec(any::<u8>(), 0..200), pin in pin(), each in 0usize..50) {
-        let asks = [query::MAGIC, keys::MAGIC, hints::MAGIC, stream::MAGIC, evaluate::MAGIC];
+        let requests = [query::MAGIC, keys::MAGIC, hints::MAGIC, stream::MAGIC, evaluate::MAGIC];
         let answers = [answer::MAGIC, hints::RESPONSE_MAGIC, evaluate::RESPONSE_MAGIC];
-        for magic in asks.into_iter().chain(answers) {
+        for magic in requests.into_iter().chain(answers) {
             let mut body = body.clone();
             for (at, byte) in magic.iter().chain(&[1]).enumerate().take(body.len()) {
                 body[at] = *byte;
@@ -165,12 +167,12 @@ fn each_field_is_refused_by_name() {
     };
     assert_eq!(with(0, b'S'), Err(FrameError::Magic));
     assert_eq!(with(4, 2), Err(FrameError::Version(2)));
-    assert_eq!(with(4, 2).unwrap_err().code(), Code::WrongVersion);
+    assert_eq!(with(4, 2).unwrap_err().code(), ProblemCode::WrongVersion);
     assert_eq!(with(6, 0), Err(FrameError::Count { got: 0 }));
     let refused = |at, byte| PIN.check(&with(at, byte).unwrap().pin).unwrap_err().code();
-    assert_eq!(refused(5, 1), Code::WrongServer);
-    assert_eq!(refused(8, 6), Code::StaleEpoch);
-    assert_eq!(refused(16, 0), Code::WrongParams);
+    assert_eq!(refused(5, 1), ProblemCode::WrongServer);
+    assert_eq!(refused(8, 6), ProblemCode::StaleEpoch);
+    assert_eq!(refused(16, 0), ProblemCode::WrongParams);
 
     let mut reserved = keys::encode(&PIN, b"");
     reserved[6] = 1;
@@ -216,7 +218,7 @@ fn units_past_the_record_are_refused() {
     for (first, count) in [(0, 0), (0, 6), (5, 1), (4, 2), (u64::MAX, 1), (1, u64::MAX)] {
         assert_eq!(head(first, count).check(&units), Err(FrameError::Units { len: 5 }));
     }
-    assert_eq!(FrameError::Units { len: 5 }.code(), Code::Malformed);
+    assert_eq!(FrameError::Units { len: 5 }.code(), ProblemCode::Malformed);
     let good = stream::encode(&head(0, 5), b"aa");
     for (at, byte, error) in [
         (0, b'S', FrameError::Magic),

@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 use sotto_core::{Costs, Epoch};
-use sotto_wire::{Code, MessageSizes, Problem, Timing, routes};
+use sotto_wire::{MessageSizes, Problem, ProblemCode, Timing, routes};
 use std::time::Duration;
 
 #[test]
 fn every_code_round_trips_and_is_unique() {
-    for &code in Code::ALL {
-        assert_eq!(Code::from_text(code.text()), Some(code));
+    for &code in ProblemCode::ALL {
+        assert_eq!(ProblemCode::from_text(code.text()), Some(code));
         let problem = Problem::new(code, "what happened").with_epoch(Epoch(3));
         assert_eq!(Problem::read(code.status(), &problem.to_bytes()), problem);
         assert!((400..600).contains(&code.status()) && !code.fix().is_empty());
@@ -18,7 +18,7 @@ fn every_code_round_trips_and_is_unique() {
 #[test]
 fn the_spec_lists_every_code_with_its_status() {
     let spec = include_str!("../../../../spec/wire.md");
-    for code in Code::ALL {
+    for code in ProblemCode::ALL {
         let row = format!("| {} | `{}` |", code.status(), code.text());
         assert!(spec.contains(&row), "spec/wire.md lacks a row `{row}`");
     }
@@ -31,10 +31,13 @@ fn the_spec_lists_every_code_with_its_status() {
 
 #[test]
 fn a_foreign_body_takes_its_meaning_from_the_status() {
-    assert_eq!(Problem::read(502, b"<html>bad gateway</html>").code, Code::NotReady);
-    assert_eq!(Problem::read(429, b"").code, Code::Busy);
-    assert_eq!(Problem::read(418, b"[]").code, Code::Malformed);
-    assert_eq!(Problem::read(409, br#"{"code":"made-up-tomorrow","message":"m"}"#).code, Code::StaleEpoch);
+    assert_eq!(Problem::read(502, b"<html>bad gateway</html>").code, ProblemCode::NotReady);
+    assert_eq!(Problem::read(429, b"").code, ProblemCode::Busy);
+    assert_eq!(Problem::read(418, b"[]").code, ProblemCode::Malformed);
+    assert_eq!(
+        Problem::read(409, br#"{"code":"made-up-tomorrow","message":"m"}"#).code,
+        ProblemCode::StaleEpoch
+    );
     let huge = format!(r#"{{"code":"busy","message":"{}"}}"#, "x".repeat(5000));
     assert!(Problem::read(429, huge.as_bytes()).message.contains("no readable reason"));
 }
@@ -44,7 +47,7 @@ fn texts_of_a_peer_are_safe_to_print() {
     let body = format!(r#"{{"code":"busy","message":"a\u001b[2Jb{}"}}"#, "x".repeat(900));
     let problem = Problem::read(429, body.as_bytes());
     assert!(problem.message.starts_with("a[2Jb") && problem.message.chars().count() == 300);
-    assert_eq!(problem.fix, Code::Busy.fix());
+    assert_eq!(problem.fix, ProblemCode::Busy.fix());
 }
 
 #[test]

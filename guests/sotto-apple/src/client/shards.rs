@@ -338,8 +338,8 @@ mod tests {
         );
         assert!(matches!(admit("a", "sha256:56", 57, None), Err(ShardError::Changed { .. })));
         assert!(matches!(admit("a", "sha256:56", 57, Some("sha256:55")), Err(ShardError::Changed { .. })));
-        let told = admit("a", "sha256:56", 57, Some("sha256:56"));
-        assert!(matches!(told, Err(ShardError::TooMany { parts: 3192, before: true, .. })), "{told:?}");
+        let outcome = admit("a", "sha256:56", 57, Some("sha256:56"));
+        assert!(matches!(outcome, Err(ShardError::TooMany { parts: 3192, before: true, .. })), "{outcome:?}");
         // Another use case of the server is queried for the same keys.
         assert!(matches!(admit("b", "sha256:56", 57, None), Err(ShardError::TooMany { parts: 3192, .. })));
         admit("b", "double-mod:57:10", 57, None).unwrap();

@@ -61,7 +61,7 @@ impl<'a> Buckets<'a> {
         [(0, one), if one == other { (0, one) } else { (1, other) }]
     }
 
-    fn room(&mut self, place: BucketAddress) -> Result<usize, BucketError> {
+    fn free_bytes(&mut self, place: BucketAddress) -> Result<usize, BucketError> {
         let most = self.entry_bytes;
         let rows = self.rows(place)?;
         let used = rows.iter().fold(EMPTY, |used, (_, value)| used + ROW + value.len());
@@ -94,10 +94,10 @@ impl<'a> Buckets<'a> {
     /// Sets the value of a row, whether it exists or not.
     pub(super) fn set(&mut self, hash: u64, value: &[u8]) -> Result<(), BucketError> {
         if let Some((place, at)) = self.find(hash)? {
-            let room = self.room(place)?;
+            let free_bytes = self.free_bytes(place)?;
             let rows = self.rows(place)?;
             match rows.get_mut(at) {
-                Some((_, held)) if value.len() <= held.len() + room => {
+                Some((_, held)) if value.len() <= held.len() + free_bytes => {
                     *held = value.to_vec();
                     return Ok(());
                 }
@@ -113,12 +113,12 @@ impl<'a> Buckets<'a> {
         while let Some(row) = homeless.pop() {
             let size = ROW + row.1.len();
             let [one, other] = self.homes(row.0);
-            let (of_one, of_other) = (self.room(one)?, self.room(other)?);
+            let (of_one, of_other) = (self.free_bytes(one)?, self.free_bytes(other)?);
             let emptier = if of_other > of_one { other } else { one };
             let mut to = emptier;
             if of_one.max(of_other) < size {
                 to = if self.step >> 63 == 0 { one } else { other };
-                while self.room(to)? < size {
+                while self.free_bytes(to)? < size {
                     moves += 1;
                     match self.take(to)? {
                         Some(moved) if moves <= MOVES => homeless.push(moved),

@@ -52,7 +52,7 @@ pub struct UseCaseOptions {
     /// Number of buckets in each table of a shard of a keyword table; `None` for as few as suffice.
     pub buckets: Option<usize>,
     /// Number of keys to reserve space for in a keyword table, besides those of the rows.
-    pub room: u64,
+    pub headroom: u64,
 }
 
 impl UseCaseOptions {
@@ -69,7 +69,7 @@ impl UseCaseOptions {
             shards: 1,
             bucket_bytes: 1024,
             buckets: None,
-            room: 0,
+            headroom: 0,
         }
     }
 }
@@ -153,9 +153,9 @@ fn place(shards: &[ShardRows], how: &UseCaseOptions) -> Result<(Vec<CuckooTables
         });
         all.push(items?);
     }
-    let placed = place_all(&all, how.buckets, how.room)?;
+    let placed = place_all(&all, how.buckets, how.headroom)?;
     let fullest = placed.iter().map(CuckooTables::entry_bytes).max().unwrap_or(bucket::EMPTY);
-    let fixed = how.buckets.is_some() || how.room > 0;
+    let fixed = how.buckets.is_some() || how.headroom > 0;
     Ok((placed, if fixed { how.bucket_bytes } else { fullest }))
 }
 

@@ -51,12 +51,12 @@ pub fn open_in(
     path: &Path,
     weak: WeakParams,
     residency: Residency,
-    room: &Arc<CopyBudget>,
+    budget: &Arc<CopyBudget>,
 ) -> Result<OpenUseCase, ImageError> {
     let file = newest(path)?;
     let (description, codec, places) = read(&file, weak)?;
     let refuse = |why: String| ImageError::Description { path: file.path().to_owned(), why };
-    let image = ResidentImage::of(file.clone(), residency, room);
+    let image = ResidentImage::of(file.clone(), residency, budget);
     let held: Arc<dyn Image> = image.clone();
     let held = ImageSection::open(held, Section::Resident, "tables", places.table_bytes);
     let held = Arc::new(held.map_err(|why| refuse(why.to_string()))?);
@@ -88,7 +88,7 @@ pub(super) fn newest(path: &Path) -> Result<Arc<ForeignImage>, ImageError> {
     let epoch = dir.latest()?.ok_or_else(|| DbError::Empty { dir: path.to_owned() })?;
     let file = ForeignImage::open(&dir.image_path(epoch))?;
     match UseCaseDescription::parse(file.description()) {
-        Ok(told) if told.epoch != epoch.0 => {
+        Ok(description) if description.epoch != epoch.0 => {
             let why = "the file's name has another epoch than its description";
             Err(file.refuse(ImageProblem::Malformed { why }).into())
         }

@@ -36,7 +36,7 @@ pub(super) fn hash_changes(
         Ok((hash, value.is_some().then_some(sealed)))
     };
     let changes: Result<KeyChanges, OprfError> = keys.par_iter().map(seal).collect();
-    changes.map_err(|why| ImageError::Asked(format!("a key cannot be sealed: {why}")))
+    changes.map_err(|why| ImageError::Asked(format!("cannot seal a key: {why}")))
 }
 
 /// Converts keys and values into rows of a table.
@@ -78,7 +78,7 @@ impl<'a> RowIntake<'a> {
         let seal = |(of, value): &(Vec<u8>, Vec<u8>)| sealed(key, of, value);
         let all: Result<Vec<_>, OprfError> =
             in_pool(self.threads, || waiting.par_iter().map(seal).collect())?;
-        let all = all.map_err(|why| ImageError::Asked(format!("a key cannot be sealed: {why}")))?;
+        let all = all.map_err(|why| ImageError::Asked(format!("cannot seal a key: {why}")))?;
         all.iter().try_for_each(|(hash, value)| self.rows.push_hashed(*hash, value))
     }
 
@@ -203,11 +203,11 @@ impl KeywordRows {
 
     /// Divides the rows into shards.
     pub(super) fn shards(&self, shards: usize) -> Vec<ShardRows> {
-        let room = self.len().div_ceil(shards.max(1)).saturating_mul(17) / 16;
+        let capacity = self.len().div_ceil(shards.max(1)).saturating_mul(17) / 16;
         let empty = || ShardRows {
-            numbers: Vec::with_capacity(room),
-            hashes: Vec::with_capacity(room),
-            sizes: Vec::with_capacity(room),
+            numbers: Vec::with_capacity(capacity),
+            hashes: Vec::with_capacity(capacity),
+            sizes: Vec::with_capacity(capacity),
         };
         let mut all: Vec<ShardRows> = (0..shards).map(|_| empty()).collect();
         let mut start = 0;

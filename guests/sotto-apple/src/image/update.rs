@@ -264,7 +264,7 @@ fn how(description: &UseCaseDescription, weak: WeakParams, more: u64) -> Result<
         shards: description.shards.len(),
         bucket_bytes: bucket_bytes as usize,
         buckets: fixed,
-        room: if fixed.is_none() { more } else { 0 },
+        headroom: if fixed.is_none() { more } else { 0 },
     })
 }
 

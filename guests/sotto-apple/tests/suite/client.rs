@@ -59,7 +59,7 @@ fn every_entry_of_every_kind_of_table() {
         let keys = CODEC.take_keys(&keys, &elements).unwrap();
         for first in [0, count / 2, count - 1] {
             let entries: Vec<usize> = (0..batch).map(|j| (first + j) % count).collect();
-            let query = CODEC.ask(&secret, &shape, &entries, &mut rng).unwrap().encode_to_vec();
+            let query = CODEC.query(&secret, &shape, &entries, &mut rng).unwrap().encode_to_vec();
             let query = EncryptedIndices::decode(Bytes::from(query)).unwrap();
             let response = CODEC.answer(&keys, &query, &[&table]).unwrap();
             for (i, opened) in entries.iter().zip(CODEC.open(&secret, &shape, &entries, &response).unwrap()) {
@@ -68,8 +68,8 @@ fn every_entry_of_every_kind_of_table() {
                 assert_eq!(*opened, expected, "entry {i} of {count}");
             }
         }
-        assert!(CODEC.ask(&secret, &shape, &vec![count; batch], &mut rng).is_err());
-        assert!(CODEC.ask(&secret, &shape, &vec![0; batch + 1], &mut rng).is_err());
+        assert!(CODEC.query(&secret, &shape, &vec![count; batch], &mut rng).is_err());
+        assert!(CODEC.query(&secret, &shape, &vec![0; batch + 1], &mut rng).is_err());
     }
 }
 
@@ -89,7 +89,7 @@ fn sets_whose_answers_are_readable() {
         let table = ValueTable::encode(kit, &shape, fill).unwrap();
         let elements = elements(kit.degree(), shape.outputs(), Compression::Most);
         let keys = codec.take_keys(&codec.make_keys(&secret, &elements, &mut rng), &elements).unwrap();
-        let query = codec.ask(&secret, &shape, &[1], &mut rng).unwrap();
+        let query = codec.query(&secret, &shape, &[1], &mut rng).unwrap();
         let response = codec.answer(&keys, &query, &[&table]).unwrap();
         let opened = codec.open(&secret, &shape, &[1], &response).unwrap();
         let mut expected = vec![0; bytes];
@@ -124,18 +124,18 @@ fn a_whole_session_of_ours() {
         keys.iter().map(|key| KeywordRow { key: key.as_bytes(), value: &key.as_bytes()[..6] }).collect();
     for (shards, agent) in [(1, "x iOS/18.2"), (2, "x iOS/18.0"), (2, "x iOS/18.2")] {
         let served = served(&rows, shards);
-        let told = post_as(agent, &served, "/config", config_request("users")).unwrap();
-        let client = learn("users", told.clone(), shards as u64, &mut rng).unwrap();
-        let wanted = ["user0@example.org", "user599@example.org", "nobody@example.org", ""];
-        let wanted: Vec<&[u8]> = wanted.iter().map(|key| key.as_bytes()).collect();
-        let (body, _) = client.ask(&wanted, &mut rng).unwrap();
+        let response = post_as(agent, &served, "/config", config_request("users")).unwrap();
+        let client = learn("users", response.clone(), shards as u64, &mut rng).unwrap();
+        let requested = ["user0@example.org", "user599@example.org", "nobody@example.org", ""];
+        let requested: Vec<&[u8]> = requested.iter().map(|key| key.as_bytes()).collect();
+        let (body, _) = client.query(&requested, &mut rng).unwrap();
         assert_eq!(
             post_as(agent, &served, "/queries", body).unwrap_err().status,
             400,
             "before the keys came"
         );
         post_as(agent, &served, "/key", client.key_request(&mut rng)).unwrap();
-        let (body, pending) = client.ask(&wanted, &mut rng).unwrap();
+        let (body, pending) = client.query(&requested, &mut rng).unwrap();
         let answer = post_as(agent, &served, "/queries", body).unwrap();
         let values = client.open(pending, answer).unwrap();
         let expected = [Some(b"user0@".to_vec()), Some(b"user59".to_vec()), None, None];
@@ -143,13 +143,13 @@ fn a_whole_session_of_ours() {
 
         // A configuration is sent once, and then confirmed; the server knows when the keys were
         // made.
-        let again = ConfigResponse::decode(told).unwrap();
+        let again = ConfigResponse::decode(response).unwrap();
         let existing_config_ids = vec![again.configs["users"].config_id.clone()];
         let request = ConfigRequest { usecases: vec!["users".into()], existing_config_ids }.encode_to_vec();
-        let told = ConfigResponse::decode(post_as(agent, &served, "/config", request).unwrap()).unwrap();
-        assert_eq!(told.configs["users"].config, Some(ConfigForm::ReuseExistingConfig(true)));
-        assert_eq!(told.key_info[0].timestamp, 77);
-        let (_, pending) = client.ask(&wanted[..1], &mut rng).unwrap();
+        let response = ConfigResponse::decode(post_as(agent, &served, "/config", request).unwrap()).unwrap();
+        assert_eq!(response.configs["users"].config, Some(ConfigForm::ReuseExistingConfig(true)));
+        assert_eq!(response.key_info[0].timestamp, 77);
+        let (_, pending) = client.query(&requested[..1], &mut rng).unwrap();
         assert!(client.open(pending, Bytes::new()).is_err(), "no answer at all");
     }
 }
@@ -162,16 +162,16 @@ fn a_new_configuration_beside_the_old_one() {
         keys.iter().map(|key| KeywordRow { key: key.as_bytes(), value: b"old" }).collect();
     let agent = "x iOS/18.2";
     let (mut service, store) = served(&rows, 1);
-    let told = post_as(
+    let response = post_as(
         agent,
         &(std::mem::take(&mut service), KeyMap::default()),
         "/config",
         config_request("users"),
     );
-    assert_eq!(told.as_ref().map(|_| ()), Ok(()));
+    assert_eq!(response.as_ref().map(|_| ()), Ok(()));
     let (first, _) = served(&rows, 1);
     let mut served = (first, store);
-    let client = Client::learn("users", told.unwrap(), WeakParams::Reject, 1, &mut rng).unwrap();
+    let client = Client::learn("users", response.unwrap(), WeakParams::Reject, 1, &mut rng).unwrap();
     post_as(agent, &served, "/key", client.key_request(&mut rng)).unwrap();
     // Twice the buckets, then three times as many: the first configuration remains for one change.
     for (buckets, status) in [(48, 200), (72, 410)] {
@@ -179,7 +179,7 @@ fn a_new_configuration_beside_the_old_one() {
         let options = CuckooOptions { bucket_bytes: 512, buckets: Some(buckets) };
         let shard = Shard::build(&codec, &rows, options).unwrap();
         served.0.serve("users", UseCase::new(SETS[1], codec, vec![shard], Compression::Most).unwrap(), 1);
-        let (body, pending) = client.ask(&[b"7"], &mut rng).unwrap();
+        let (body, pending) = client.query(&[b"7"], &mut rng).unwrap();
         match post_as(agent, &served, "/queries", body) {
             Ok(answer) => assert_eq!(
                 (client.open(pending, answer).unwrap(), status),
@@ -195,14 +195,14 @@ fn configurations_that_contradict_themselves() {
     let mut rng = ChaCha20Rng::from_seed([6; 32]);
     let rows = [KeywordRow { key: b"a", value: b"b" }];
     let served = served(&rows, 1);
-    let told = post_as("x iOS/18.2", &served, "/config", config_request("users")).unwrap();
+    let response = post_as("x iOS/18.2", &served, "/config", config_request("users")).unwrap();
     let mut learn = |change: &dyn Fn(&mut PirConfig)| {
-        let mut told = ConfigResponse::decode(told.clone()).unwrap();
-        let Some(ConfigForm::PirConfig(pir)) = &mut told.configs.get_mut("users").unwrap().config else {
+        let mut response = ConfigResponse::decode(response.clone()).unwrap();
+        let Some(ConfigForm::PirConfig(pir)) = &mut response.configs.get_mut("users").unwrap().config else {
             panic!("no table")
         };
         change(pir);
-        Client::learn("users", told.encode_to_vec().into(), WeakParams::Reject, 1, &mut rng).is_ok()
+        Client::learn("users", response.encode_to_vec().into(), WeakParams::Reject, 1, &mut rng).is_ok()
     };
     assert!(learn(&|_| ()));
     assert!(!learn(&|pir| pir.encryption_parameters.as_mut().unwrap().plaintext_modulus = 19));
@@ -216,7 +216,7 @@ fn configurations_that_contradict_themselves() {
     assert!(!learn(&|pir| pir.shard_configs[0].dimensions.push(1)));
     assert!(!learn(&|pir| pir.shard_configs[0].num_entries = u64::MAX));
     assert!(!learn(&|pir| pir.shard_configs[0].entry_size = 0));
-    assert!(Client::learn("another", told, WeakParams::Reject, 1, &mut rng).is_err());
+    assert!(Client::learn("another", response, WeakParams::Reject, 1, &mut rng).is_err());
 }
 
 #[test]
@@ -224,10 +224,10 @@ fn one_table_has_one_id_whatever_the_system() {
     let rows: Vec<KeywordRow<'_>> =
         [&b"1"[..], b"2", b"3", b"4"].map(|key| KeywordRow { key, value: b"v" }).into();
     let served = served(&rows, 2);
-    let told = |agent: &str, existing: Bytes| {
+    let response = |agent: &str, existing: Bytes| {
         let request = ConfigRequest { usecases: vec!["users".into()], existing_config_ids: vec![existing] };
-        let told = post_as(agent, &served, "/config", request.encode_to_vec()).unwrap();
-        ConfigResponse::decode(told).unwrap().configs.remove("users").unwrap()
+        let response = post_as(agent, &served, "/config", request.encode_to_vec()).unwrap();
+        ConfigResponse::decode(response).unwrap().configs.remove("users").unwrap()
     };
     let [phone, old, mac, unknown] = [
         "com.apple.ciphermld/1.0 iOS/18.2 more",
@@ -235,16 +235,16 @@ fn one_table_has_one_id_whatever_the_system() {
         "com.apple.ciphermld/1.2 (Macintosh; OS X 15.2; 24C101) more",
         "another/1.0",
     ];
-    let newest = told(phone, Bytes::new());
+    let newest = response(phone, Bytes::new());
     let Some(ConfigForm::PirConfig(config)) = &newest.config else { panic!("no table") };
     assert_eq!((newest.config_id[..] == id(config), config.shard_configs.len()), (true, 0));
-    assert_eq!(told(mac, Bytes::new()), newest);
-    assert_eq!(told(unknown, Bytes::new()), newest);
-    let listed = told(old, Bytes::new());
+    assert_eq!(response(mac, Bytes::new()), newest);
+    assert_eq!(response(unknown, Bytes::new()), newest);
+    let listed = response(old, Bytes::new());
     let Some(ConfigForm::PirConfig(config)) = &listed.config else { panic!("no table") };
     assert_eq!((listed.config_id, config.shard_configs.len()), (newest.config_id.clone(), 2));
     // A phone whose system is upgraded does not receive the configuration again.
-    assert_eq!(told(phone, newest.config_id).config, Some(ConfigForm::ReuseExistingConfig(true)));
+    assert_eq!(response(phone, newest.config_id).config, Some(ConfigForm::ReuseExistingConfig(true)));
 }
 
 #[test]
@@ -253,15 +253,16 @@ fn keys_that_come_with_a_lookup_go_before_those_that_came_earlier() {
     let rows = [KeywordRow { key: b"a", value: b"here" }];
     let served = served(&rows, 1);
     let agent = "x iOS/18.2";
-    let told = post_as(agent, &served, "/config", config_request("users")).unwrap();
-    let mut learn =
-        |timestamp| Client::learn("users", told.clone(), WeakParams::Reject, timestamp, &mut rng).unwrap();
+    let response = post_as(agent, &served, "/config", config_request("users")).unwrap();
+    let mut learn = |timestamp| {
+        Client::learn("users", response.clone(), WeakParams::Reject, timestamp, &mut rng).unwrap()
+    };
     let (client, other) = (learn(1), learn(1));
     let mut rng = ChaCha20Rng::from_seed([9; 32]);
     let key = EvaluationKeys::decode(&*client.key_request(&mut rng)).unwrap().keys.remove(0);
     // Status and result of each lookup of a request.
     let mut ask = |served: &Served, lookups: usize, change: &dyn Fn(&mut PirRequest)| {
-        let (body, pending) = client.ask(&vec![&b"a"[..]; lookups], &mut rng).unwrap();
+        let (body, pending) = client.query(&vec![&b"a"[..]; lookups], &mut rng).unwrap();
         let mut requests = Requests::decode(&*body).unwrap();
         requests.requests.iter_mut().filter_map(|part| part.pir_request.as_mut()).for_each(change);
         let answer = post_as(agent, served, "/queries", requests.encode_to_vec()).map_err(|no| no.status)?;

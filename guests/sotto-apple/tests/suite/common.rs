@@ -68,19 +68,19 @@ pub(crate) fn post_as(agent: &str, served: &Served, path: &str, body: Vec<u8>) -
 /// A client that accepts `max_shards` shards.
 pub(crate) fn learn(
     use_case: &str,
-    told: Bytes,
+    config: Bytes,
     max_shards: u64,
     rng: &mut ChaCha20Rng,
 ) -> Result<Client, ConfigError> {
     let mut policy = ConfigPolicy { max_shards, ..ConfigPolicy::default() };
     let keys = KeySeed::draw(77, rng);
-    Client::of_config(use_case, told, &mut policy, &mut ShardHistory::default(), &keys)
+    Client::of_config(use_case, config, &mut policy, &mut ShardHistory::default(), &keys)
 }
 
 /// A client that has sent its keys.
 pub(crate) fn client(served: &Served, rng: &mut ChaCha20Rng) -> Client {
-    let told = post(served, "/config", config_request("users")).unwrap();
-    let client = learn("users", told, 64, rng).unwrap();
+    let config = post(served, "/config", config_request("users")).unwrap();
+    let client = learn("users", config, 64, rng).unwrap();
     post(served, "/key", client.key_request(rng)).unwrap();
     client
 }
@@ -92,7 +92,7 @@ pub(crate) fn look_up(
     rng: &mut ChaCha20Rng,
 ) -> Result<Vec<Option<Vec<u8>>>, Refusal> {
     let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
-    let (body, pending) = client.ask(&keys, rng).unwrap();
+    let (body, pending) = client.query(&keys, rng).unwrap();
     let answer = post(served, "/queries", body)?;
     Ok(client.open(pending, answer).unwrap())
 }

@@ -36,8 +36,8 @@ fn keys_are_found_in_a_file() {
         opened.image.file().verify(&silent).unwrap();
         let served = serve(opened);
         let client = client(&served, &mut rng);
-        let wanted = [0, 7, 699, 700].map(key);
-        let found = look_up(&served, &client, &wanted, &mut rng).unwrap();
+        let requested = [0, 7, 699, 700].map(key);
+        let found = look_up(&served, &client, &requested, &mut rng).unwrap();
         assert_eq!(found, [Some(value(0)), Some(value(7)), Some(value(699)), None]);
     }
 }
@@ -83,7 +83,7 @@ fn a_mapped_table_answers_as_one_in_memory() {
     let secret = SecretKey::sample(CODEC.kit().ring(), &mut rng);
     let elements = shard.elements(&CODEC, Compression::None);
     let keys = CODEC.take_keys(&CODEC.make_keys(&secret, &elements, &mut rng), &elements).unwrap();
-    let query = CODEC.ask(&secret, shard.shape(), &[3, 5], &mut rng).unwrap();
+    let query = CODEC.query(&secret, shard.shape(), &[3, 5], &mut rng).unwrap();
     let answer = |shard: &Shard| CODEC.answer(&keys, &query, &shard.tables()).unwrap();
     assert_eq!(answer(mapped), answer(&shard));
     // A copy in memory answers the same.
@@ -238,24 +238,28 @@ fn descriptions_that_do_not_fit_their_file() {
     assert!(forged(&|_| ()).is_ok());
     // Opened by its folder, the epoch must match the file's name.
     assert!(
-        forged(&|told| told["epoch"] = json!(2)).is_ok() && open(dir.path(), WeakParams::Reject).is_err()
+        forged(&|description| description["epoch"] = json!(2)).is_ok()
+            && open(dir.path(), WeakParams::Reject).is_err()
     );
-    let shard =
-        |field: &'static str, to: Value| move |told: &mut Value| told["shards"][1][field] = to.clone();
+    let shard = |field: &'static str, to: Value| {
+        move |description: &mut Value| description["shards"][1][field] = to.clone()
+    };
     let changes: Vec<Box<dyn Fn(&mut Value)>> = vec![
-        Box::new(|told| told["format"] = json!("sotto-apple/2")),
-        Box::new(|told| told["name"] = json!("")),
-        Box::new(|told| told["name"] = json!("a".repeat(257))),
-        Box::new(|told| told["set"] = json!("n_1")),
-        Box::new(|told| told["set"] = json!("n_4096_logq_27_28_28_logt_4")),
-        Box::new(|told| told["kind"] = json!("index")),
-        Box::new(|told| told["kind"] = json!("range")),
-        Box::new(|told| told["compression"] = json!("all")),
-        Box::new(|told| told["more"] = json!(1)),
-        Box::new(|told| told["tables"] = json!("00".repeat(32))),
-        Box::new(|told| told["shards"] = json!([])),
-        Box::new(|told| told["shards"] = Value::Array(vec![told["shards"][0].clone(); 70_000])),
-        Box::new(|told| drop(told["shards"].as_array_mut().unwrap().pop())),
+        Box::new(|description| description["format"] = json!("sotto-apple/2")),
+        Box::new(|description| description["name"] = json!("")),
+        Box::new(|description| description["name"] = json!("a".repeat(257))),
+        Box::new(|description| description["set"] = json!("n_1")),
+        Box::new(|description| description["set"] = json!("n_4096_logq_27_28_28_logt_4")),
+        Box::new(|description| description["kind"] = json!("index")),
+        Box::new(|description| description["kind"] = json!("range")),
+        Box::new(|description| description["compression"] = json!("all")),
+        Box::new(|description| description["more"] = json!(1)),
+        Box::new(|description| description["tables"] = json!("00".repeat(32))),
+        Box::new(|description| description["shards"] = json!([])),
+        Box::new(|description| {
+            description["shards"] = Value::Array(vec![description["shards"][0].clone(); 70_000])
+        }),
+        Box::new(|description| drop(description["shards"].as_array_mut().unwrap().pop())),
         Box::new(shard("entries", json!(0))),
         Box::new(shard("entries", json!(1))),
         Box::new(shard("entries", json!(u64::MAX))),

@@ -59,8 +59,8 @@ fn values(count: usize, longest: usize) -> Vec<Vec<u8>> {
     all
 }
 
-fn pir(told: &mut ConfigResponse) -> &mut PirConfig {
-    let Some(ConfigForm::PirConfig(pir)) = &mut told.configs.get_mut("users").unwrap().config else {
+fn pir(response: &mut ConfigResponse) -> &mut PirConfig {
+    let Some(ConfigForm::PirConfig(pir)) = &mut response.configs.get_mut("users").unwrap().config else {
         panic!("no table")
     };
     pir
@@ -101,32 +101,32 @@ fn rows_of_any_length_come_back_as_they_were() {
             change(&[(5, entry(b"changed", longest)), (count as u64 - 1, entry(b"", longest))]).unwrap();
 
         let served = serve(open(&written.path, WeakParams::Reject).unwrap());
-        let told = post(&served, "/config", config_request("users")).unwrap();
-        let mut read = ConfigResponse::decode(told.clone()).unwrap();
+        let response = post(&served, "/config", config_request("users")).unwrap();
+        let mut read = ConfigResponse::decode(response.clone()).unwrap();
         let shard = &pir(&mut read).shard_configs[0];
         assert_eq!((shard.entry_size, shard.num_entries), (longest as u64, count as u64));
         assert_eq!(pir(&mut read).encoding_entry_size, Some(true));
-        let client = Client::learn("users", told.clone(), WeakParams::Reject, 7, &mut rng).unwrap();
-        assert!(client.says_lengths() && client.rows() == Some(count as u64));
+        let client = Client::learn("users", response.clone(), WeakParams::Reject, 7, &mut rng).unwrap();
+        assert!(client.has_lengths() && client.rows() == Some(count as u64));
         post(&served, "/key", client.key_request(&mut rng)).unwrap();
-        let wanted = [0, 1, 2, 3, 5, count as u64 - 1, count as u64];
-        let (body, pending) = client.ask_rows(&wanted, &mut rng).unwrap();
+        let requested = [0, 1, 2, 3, 5, count as u64 - 1, count as u64];
+        let (body, pending) = client.query_rows(&requested, &mut rng).unwrap();
         let got = client.open(pending, post(&served, "/queries", body).unwrap()).unwrap();
-        for (row, got) in wanted.iter().zip(got) {
+        for (row, got) in requested.iter().zip(got) {
             assert_eq!(got.as_ref(), rows.get(*row as usize), "row {row} of {count}");
         }
         // A client whose configuration says nothing about lengths reads entries as they are; one
         // whose configuration of a keyword table does refuses it.
         let mut changed = |change: &dyn Fn(&mut PirConfig)| {
             change(pir(&mut read));
-            let told = Bytes::from(read.encode_to_vec());
-            Client::learn("users", told, WeakParams::Reject, 7, &mut rng)
+            let response = Bytes::from(read.encode_to_vec());
+            Client::learn("users", response, WeakParams::Reject, 7, &mut rng)
         };
         let older = changed(&|pir| {
             pir.encoding_entry_size = None;
             pir.shard_configs[0].entry_size += if longest < 256 { 1 } else { 2 };
         });
-        assert!(!older.unwrap().says_lengths());
+        assert!(!older.unwrap().has_lengths());
         assert!(
             changed(&|pir| {
                 pir.encoding_entry_size = Some(true);

@@ -134,7 +134,7 @@ fn sharding() -> impl Strategy<Value = Option<Sharding>> {
 }
 
 prop_compose! {
-    fn told()(
+    fn config()(
         set in 0..2usize,
         hash_functions in prop_oneof![1 => Just(None), 1 => (0..4u64).prop_map(Some), 6 => (1..3u64).prop_map(Some)],
         is_odd in proptest::bool::weighted(0.05),
@@ -176,8 +176,8 @@ fn asked(client: &Client, key: &[u8], sealed: Option<u8>) -> (Vec<Vec<u8>>, u32)
         |body: &[u8]| Requests::decode(body).unwrap().requests[0].pir_request.as_ref().unwrap().shard_index;
     let Some(seed) = sealed.filter(|_| client.is_symmetric()) else {
         let (body, _) = match client.rows() {
-            Some(rows) => client.ask_rows(&[hash(key) % (rows + 2)], &mut rng(2)).unwrap(),
-            None => client.ask(&[key], &mut rng(2)).unwrap(),
+            Some(rows) => client.query_rows(&[hash(key) % (rows + 2)], &mut rng(2)).unwrap(),
+            None => client.query(&[key], &mut rng(2)).unwrap(),
         };
         return (vec![in_the_clear(&body)], shard(&body));
     };
@@ -202,27 +202,27 @@ proptest! {
     /// there are no more shards than were accepted.
     #[test]
     fn what_is_sent_in_the_clear_is_the_same_for_all_keys(
-        first in told(),
-        second in told(),
+        first in config(),
+        second in config(),
         max_shards in prop_oneof![2 => Just(1), 1 => 2..8u64],
         keys in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 3),
         long in proptest::bool::weighted(0.1),
     ) {
         let keys = keys.into_iter().chain(long.then(|| vec![7; 70_000]));
         let keys: Vec<Vec<u8>> = keys.collect();
-        let (mut history, mut told) = (ShardHistory::default(), vec![Vec::new(); keys.len()]);
+        let (mut history, mut revealed) = (ShardHistory::default(), vec![Vec::new(); keys.len()]);
         for config in [first, second] {
             let Ok(client) = config.learn(max_shards, &mut history) else { continue };
-            prop_assert!(client.parts_told() <= max_shards);
+            prop_assert!(client.parts_revealed() <= max_shards);
             let mut by_shard = BTreeMap::new();
-            for (key, told) in keys.iter().zip(&mut told) {
+            for (key, revealed) in keys.iter().zip(&mut revealed) {
                 let (sent, shard) = asked(&client, key, config.sealed);
                 let same = by_shard.entry(shard).or_insert_with(|| sent.clone());
                 prop_assert_eq!(same, &sent, "a request depends on its key");
-                told.extend(sent);
+                revealed.extend(sent);
             }
         }
-        let distinct: BTreeSet<_> = told.iter().collect();
+        let distinct: BTreeSet<_> = revealed.iter().collect();
         prop_assert!(distinct.len() as u64 <= max_shards, "{} of {max_shards}", distinct.len());
     }
 }
@@ -283,9 +283,9 @@ fn shards_that_follow_another_use_case_tell_as_much_as_they_do() {
     let learn = |other, shards, max| {
         SentRequests::of(shards, double_mod(other)).learn(max, &mut ShardHistory::default())
     };
-    assert_eq!(learn(57, 10, 12).unwrap().parts_told(), 12, "the smallest shard has 5 remainders of 57");
+    assert_eq!(learn(57, 10, 12).unwrap().parts_revealed(), 12, "the smallest shard has 5 remainders of 57");
     assert!(matches!(refused(learn(57, 10, 11)), ShardError::TooMany { parts: 12, .. }));
-    assert_eq!(learn(1, 10, 1).unwrap().parts_told(), 1, "all keys are in the first shard");
+    assert_eq!(learn(1, 10, 1).unwrap().parts_revealed(), 1, "all keys are in the first shard");
     assert!(matches!(learn(0, 10, 100), Err(ConfigError::Core(_))));
     // The shard as Apple's clients compute it: (hash mod 57) mod 10.
     let client = learn(57, 10, 12).unwrap();
@@ -308,7 +308,7 @@ fn one_hash_function() {
     let shape = EntryShape::new(count, 200, codec.kit().plaintext_bytes(), [3, 3], 1).unwrap();
     let table = ValueTable::encode(codec.kit(), &shape, fill).unwrap();
     let elements = sotto_bfv::mulpir::elements(codec.kit().degree(), shape.outputs(), Compression::None);
-    let told = SentRequests {
+    let config = SentRequests {
         hash_functions: Some(1),
         batch: 1,
         shards: vec![(count as u64, 200, [3, 3])],
@@ -316,12 +316,12 @@ fn one_hash_function() {
         elements: elements.iter().map(|element| *element as u32).collect(),
         ..SentRequests::of(1, None)
     };
-    let client = told.learn(1, &mut ShardHistory::default()).unwrap();
+    let client = config.learn(1, &mut ShardHistory::default()).unwrap();
     assert_eq!((client.rows(), client.shards()), (None, 1));
     let sent = sotto_apple::proto::EvaluationKeys::decode(&*client.key_request(&mut rng(8))).unwrap();
     let session = codec.take_keys(sent.keys[0].evaluation_key.as_ref().unwrap(), &elements).unwrap();
-    let wanted: Vec<&[u8]> = vec![keys[0].as_bytes(), keys[99].as_bytes(), b"nobody"];
-    let (body, pending) = client.ask(&wanted, &mut rng(9)).unwrap();
+    let requested: Vec<&[u8]> = vec![keys[0].as_bytes(), keys[99].as_bytes(), b"nobody"];
+    let (body, pending) = client.query(&requested, &mut rng(9)).unwrap();
     let answered = Requests::decode(&*body).unwrap().requests.into_iter().map(|request| {
         let query = request.pir_request.unwrap().query.unwrap();
         let pir_response = Some(codec.answer(&session, &query, &[&table]).unwrap());
@@ -332,8 +332,11 @@ fn one_hash_function() {
     assert_eq!(got, [Some(b"value".to_vec()), Some(b"value".to_vec()), None]);
     // Larger numbers of hash functions are unknown, and zero is invalid.
     for count in [0, 3, u64::MAX] {
-        let told = SentRequests { hash_functions: Some(count), batch: count, ..SentRequests::of(1, None) };
-        assert!(matches!(told.learn(1, &mut ShardHistory::default()), Err(ConfigError::Core(_))), "{count}");
+        let config = SentRequests { hash_functions: Some(count), batch: count, ..SentRequests::of(1, None) };
+        assert!(
+            matches!(config.learn(1, &mut ShardHistory::default()), Err(ConfigError::Core(_))),
+            "{count}"
+        );
     }
 }
 
@@ -343,8 +346,8 @@ fn by_default_a_lookup_tells_nothing_of_its_key() {
     let dir = tempfile::tempdir().unwrap();
     common::write(dir.path(), common::rows(60), &how(3)).unwrap();
     let served = serve(sotto_apple::image::open(dir.path(), WeakParams::Reject).unwrap());
-    let told = post(&served, "/config", config_request("users")).unwrap();
-    let learned = Client::learn("users", told.clone(), WeakParams::Reject, 1, &mut rng(1));
+    let config = post(&served, "/config", config_request("users")).unwrap();
+    let learned = Client::learn("users", config.clone(), WeakParams::Reject, 1, &mut rng(1));
     assert!(matches!(refused(learned), ShardError::TooMany { parts: 3, max: 1, .. }));
-    assert_eq!(common::learn("users", told, 3, &mut rng(1)).unwrap().parts_told(), 3);
+    assert_eq!(common::learn("users", config, 3, &mut rng(1)).unwrap().parts_revealed(), 3);
 }

@@ -117,7 +117,7 @@ fn keys_that_are_there_and_keys_that_are_not() {
     let found = look_up(&served, &client, &[&key(0), &key(39), &key(40), "", &long], 4).unwrap();
     assert_eq!(found, [Some(value(0)), Some(value(39)), None, None, None]);
     // The table's rows can be requested only with keys that open them.
-    assert!(matches!(client.ask(&[b"x"], &mut rng(5)), Err(Error::Misuse(_))));
+    assert!(matches!(client.query(&[b"x"], &mut rng(5)), Err(Error::Misuse(_))));
     // Two requests for one key are as different as any two requests.
     let asked = |seed| client.ask_openings(&[b"x"], &mut rng(seed)).unwrap().0;
     let (one, other) = (asked(6), asked(7));
@@ -219,14 +219,14 @@ fn answers_that_are_not_the_key_s_are_refused() {
     assert!(evaluation(&|it| it.proof = Bytes::new()).contains("without a valid proof"));
     assert!(client.openings(blindings, right).is_ok());
     // The configuration's description of the function.
-    let told = post(&served, "/config", config_request("users")).unwrap();
+    let response = post(&served, "/config", config_request("users")).unwrap();
     let learn = |change: &dyn Fn(&mut PirConfig)| {
-        let mut told = ConfigResponse::decode(told.clone()).unwrap();
-        let Some(ConfigForm::PirConfig(pir)) = &mut told.configs.get_mut("users").unwrap().config else {
+        let mut response = ConfigResponse::decode(response.clone()).unwrap();
+        let Some(ConfigForm::PirConfig(pir)) = &mut response.configs.get_mut("users").unwrap().config else {
             panic!("no table")
         };
         change(pir);
-        let learned = crate::common::learn("users", told.encode_to_vec().into(), 64, &mut rng(6));
+        let learned = crate::common::learn("users", response.encode_to_vec().into(), 64, &mut rng(6));
         learned.map(|client| client.is_symmetric())
     };
     let symmetric = |pir: &mut PirConfig| {

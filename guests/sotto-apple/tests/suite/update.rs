@@ -62,7 +62,7 @@ fn check(written: &UseCaseSummary) {
 fn keys_change_go_and_come() {
     for shards in [1, 3] {
         let dir = tempfile::tempdir().unwrap();
-        let first = write(dir.path(), rows(900), &UseCaseOptions { room: 60, ..how(shards) }).unwrap();
+        let first = write(dir.path(), rows(900), &UseCaseOptions { headroom: 60, ..how(shards) }).unwrap();
         let before = open(&first.path, WeakParams::Reject).unwrap();
         let old = std::fs::read(&first.path).unwrap();
         let new = b"another value".to_vec();
@@ -90,7 +90,7 @@ fn keys_change_go_and_come() {
         let after = open(dir.path(), WeakParams::Reject).unwrap();
         assert_ne!(after.digest, before.digest);
         assert_eq!(after.use_case.config_id(), before.use_case.config_id());
-        let wanted = [3, 4, 5, 6, 899, 6000, 6001].map(key);
+        let requested = [3, 4, 5, 6, 899, 6000, 6001].map(key);
         let expected = [
             Some(new.clone()),
             Some(value(4)),
@@ -100,7 +100,7 @@ fn keys_change_go_and_come() {
             Some(new),
             Some(vec![]),
         ];
-        assert_eq!(look(dir.path(), &wanted, shards as u8), expected);
+        assert_eq!(look(dir.path(), &requested, shards as u8), expected);
     }
 }
 
@@ -118,9 +118,9 @@ fn a_table_that_becomes_too_small() {
     check(&second);
     assert_eq!((second.description.rows(), second.description.epoch), (799, 2));
     assert!(second.description.shards[0].entries > first.description.shards[0].entries);
-    let wanted = [0, 7, 399, 400, 799].map(key);
+    let requested = [0, 7, 399, 400, 799].map(key);
     let expected = [Some(value(0)), None, Some(value(399)), Some(value(400)), Some(value(799))];
-    assert_eq!(look(dir.path(), &wanted, 9), expected);
+    assert_eq!(look(dir.path(), &requested, 9), expected);
     // There is space for as many rows again.
     let more: Vec<_> = (800..1100).map(|i| (key(i), Some(value(i)))).collect();
     assert!(!change(&lock, &more).unwrap().is_anew());

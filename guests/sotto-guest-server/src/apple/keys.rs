@@ -90,7 +90,7 @@ impl KeyStore for PeerKeyStore<'_> {
             owner: self.store.owner(&id),
             peer: self.peer,
             keys: sent,
-            stamp: keys.timestamp,
+            client_stamp: keys.timestamp,
             session_bytes: keys.bytes as u64,
             session: Arc::new(keys),
         };

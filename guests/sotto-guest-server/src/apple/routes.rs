@@ -31,7 +31,7 @@ use sotto_server::StartError;
 use sotto_server::extension::{
     Host, HttpError, HttpResult, Peer, Permit, Requester, StepOutcome, StepWork, holding, now,
 };
-use sotto_wire::Code;
+use sotto_wire::ProblemCode;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::io::Write;
@@ -112,8 +112,8 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
-fn sender(request: &Request) -> Result<Peer, Code> {
-    request.extensions().get::<Peer>().copied().ok_or(Code::Internal)
+fn sender(request: &Request) -> Result<Peer, ProblemCode> {
+    request.extensions().get::<Peer>().copied().ok_or(ProblemCode::Internal)
 }
 
 /// Runs work for a request on low-priority threads, since it may read keys from the disk.
@@ -128,7 +128,7 @@ async fn low_priority<T: Send + 'static>(
     });
     done.await.unwrap_or_else(|| {
         tracing::error!("a request of Apple's protocol caused a panic and is refused");
-        Err(Code::Internal.into())
+        Err(ProblemCode::Internal.into())
     })
 }
 
@@ -153,9 +153,9 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-fn gzip(body: &[u8]) -> Result<Vec<u8>, Code> {
+fn gzip(body: &[u8]) -> Result<Vec<u8>, ProblemCode> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(body).and_then(|()| encoder.finish()).map_err(|_| Code::Internal)
+    encoder.write_all(body).and_then(|()| encoder.finish()).map_err(|_| ProblemCode::Internal)
 }
 
 /// `POST /config`. No other message of this protocol gets smaller by compression.
@@ -239,7 +239,7 @@ async fn queries(served: Served, request: Request) -> HttpResult {
     let metrics = apple.metrics.clone();
     let (job, reply) = LookupJob::new(peer, requester, parts, metrics, (memory, key_memory), answer_memory);
     host.submit_steps(Box::new(job))?;
-    let (body, memory) = reply.await.map_err(|_| Code::Internal)??;
+    let (body, memory) = reply.await.map_err(|_| ProblemCode::Internal)??;
     Ok(holding(answer(body), memory))
 }
 
@@ -339,7 +339,7 @@ impl StepWork for LookupJob {
                 Ok(rng) => rng,
                 Err(error) => {
                     tracing::error!(%error, "no proof could be made");
-                    return self.end(Err(Code::Internal.into()));
+                    return self.end(Err(ProblemCode::Internal.into()));
                 }
             };
             let answer = part.answer(&mut rng);
@@ -359,7 +359,7 @@ impl StepWork for LookupJob {
         }
     }
 
-    fn refuse(mut self: Box<Self>, code: Code) {
+    fn refuse(mut self: Box<Self>, code: ProblemCode) {
         self.end(Err(code.into()));
     }
 }

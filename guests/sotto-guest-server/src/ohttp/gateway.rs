@@ -91,7 +91,7 @@ impl Gateway {
 
     /// The published key configurations.
     pub(crate) fn published_keys(&self) -> Vec<u8> {
-        self.keys.load().told()
+        self.keys.load().published()
     }
 
     /// Decrypts a request.

@@ -22,7 +22,7 @@ use sotto_ohttp::gateway::{OVERHEAD, OpenError, ResponseSealer};
 use sotto_ohttp::{KEY_PROBLEM, KEYS_TYPE, REQUEST_TYPE, RESPONSE_TYPE};
 use sotto_prg::system_rng;
 use sotto_server::extension::{BodyMemory, Extension, Host, HttpError, Nested, Peer, response};
-use sotto_wire::{Code, routes};
+use sotto_wire::{ProblemCode, routes};
 use std::sync::Arc;
 
 /// Header fields that belong to a connection, and not to a message (RFC 9110, section 7.6.1), and
@@ -51,7 +51,7 @@ impl Extension for Gateway {
         let gateway = self;
         let layer = GatewayLayer { gateway: gateway.clone(), host: host.clone(), within: within.clone() };
         let methods = get(keys).post(take).fallback(|| async {
-            HttpError::new(Code::WrongMethod, "the route at this path takes another method")
+            HttpError::new(ProblemCode::WrongMethod, "the route at this path takes another method")
         });
         Router::new().route(&gateway.path, methods).with_state(layer).fallback_service(within)
     }
@@ -98,14 +98,14 @@ async fn carried(layer: &GatewayLayer, request: Request) -> Result<(Vec<u8>, Opt
     let limit = gateway.max_request_bytes.saturating_add(OVERHEAD as u64);
     let (peer, bytes, _memory) = host.read_body(request, limit).await?;
     let opened = host.low_priority().run(peer, move || gateway.open_request(&bytes));
-    let opened = opened.await.ok_or(Code::Internal)?.map_err(unopened)?;
+    let opened = opened.await.ok_or(ProblemCode::Internal)?.map_err(unopened)?;
     let reply = opened.reply;
     let (answer, memory) = match layer.gateway.is_new(&reply) {
         true => answer(layer, peer, opened.plain.into()).await,
         false => {
             host.count_request("ohttp-inside", "replayed", 0);
             let why = "this request was received before: seal each retry again";
-            read_again(HttpError::new(Code::Malformed, why).into_response(), layer, peer).await
+            read_again(HttpError::new(ProblemCode::Malformed, why).into_response(), layer, peer).await
         }
     };
     Ok((sealed(host, peer, reply, answer).await?, memory))
@@ -125,7 +125,7 @@ async fn sealed(
         let mut rng = system_rng().ok()?;
         reply.seal(&answer.to_bytes(), &mut rng)
     });
-    Ok(sealed.await.flatten().ok_or(Code::Internal)?)
+    Ok(sealed.await.flatten().ok_or(ProblemCode::Internal)?)
 }
 
 /// The refusal of a request that no key opens. A client has to fetch the gateway's keys again.
@@ -142,7 +142,7 @@ fn unopened(refused: OpenError) -> HttpError {
 
 /// The response to a decrypted request.
 async fn answer(layer: &GatewayLayer, peer: Peer, plain: Bytes) -> ResponsePermit {
-    let wrong = |why| HttpError::new(Code::Malformed, why).into_response();
+    let wrong = |why| HttpError::new(ProblemCode::Malformed, why).into_response();
     let response = match Inner::read(plain, BhttpLimits::default()) {
         Ok(inner) => match request(inner, peer) {
             // A panic of a route ends the connection elsewhere, and so it does here.
@@ -206,7 +206,7 @@ async fn all_of(
     let max = layer.gateway.max_response_bytes;
     let too_long = || {
         HttpError::new(
-            Code::TooLarge,
+            ProblemCode::TooLarge,
             "the response is longer than this gateway's limit: request a range of it",
         )
     };

@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, Response, header};
 use axum::routing::{get, post};
 use sotto_pass::Issuer;
 use sotto_server::extension::{Host, HttpResult, Peer, octets, response};
-use sotto_wire::Code;
+use sotto_wire::ProblemCode;
 use std::sync::Arc;
 
 const DIRECTORY: &str = "/.well-known/private-token-issuer-directory";
@@ -56,7 +56,7 @@ async fn directory(State((tokens, _)): Served) -> Response<Body> {
 
 /// `GET /token-key-for-user-token`
 async fn key(State((tokens, _)): Served, request: Request) -> HttpResult {
-    let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
+    let peer = *request.extensions().get::<Peer>().ok_or(ProblemCode::Internal)?;
     let given = authorization(request.headers());
     tokens.key_for(peer, given.as_deref()).map(octets)
 }

@@ -30,7 +30,7 @@ impl World {
 
     /// The status of a lookup that was changed in one place.
     fn changed(&self, change: impl Fn(&mut PirRequest)) -> u16 {
-        let (body, _) = self.user.client.ask(&[b"x"], &mut seeded("changed")).unwrap();
+        let (body, _) = self.user.client.query(&[b"x"], &mut seeded("changed")).unwrap();
         let mut requests = Requests::decode(&*body).unwrap();
         requests.requests.iter_mut().filter_map(|request| request.pir_request.as_mut()).for_each(change);
         self.status("/queries", &requests.encode_to_vec())
@@ -44,7 +44,7 @@ fn bad_requests_are_refused_with_the_status_that_phones_know() {
     assert_eq!(world.changed(|it| it.configuration_hash = vec![1; 32].into()), 410);
     assert_eq!(world.changed(|it| it.query = None), 400);
     // Another user has no keys.
-    let (body, _) = world.user.client.ask(&[b"x"], &mut seeded("other")).unwrap();
+    let (body, _) = world.user.client.query(&[b"x"], &mut seeded("other")).unwrap();
     assert_eq!(post(world.running.public, "/queries", "another", &body).status, 400);
     // Headers, methods, paths.
     let at = world.running.public;
@@ -90,7 +90,7 @@ fn who_asks_too_much_is_told_to_come_back_and_others_are_answered() {
     let other = User::new(at, "other", "a");
     let keys: Vec<String> = (0..60).map(key).collect();
     let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
-    let (body, _) = world.user.client.ask(&keys, &mut seeded("many")).unwrap();
+    let (body, _) = world.user.client.query(&keys, &mut seeded("many")).unwrap();
     let asking: Vec<_> = (0..6)
         .map(|_| {
             let body = body.clone();

@@ -4,7 +4,7 @@
 use sotto_guest_server::GuestConfig;
 use sotto_server::ServerConfig;
 use sotto_testkit::ledger;
-use sotto_wire::Code;
+use sotto_wire::ProblemCode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -181,7 +181,7 @@ fn ledger_of_routes() {
 
 #[test]
 fn ledger_of_refusals() {
-    let lines = Code::ALL.iter().map(|code| {
+    let lines = ProblemCode::ALL.iter().map(|code| {
         let retry = if code.is_retryable() { " (retry)" } else { "" };
         format!("{} {}{retry}: {}\n", code.status(), code.text(), code.fix())
     });

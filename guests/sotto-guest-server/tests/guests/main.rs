@@ -1,4 +1,4 @@
-//! Other protocols from outside: raw HTTP against a server in this process.
+//! Guest protocols from outside: raw HTTP against a server in this process.
 //!
 //! | module | tests |
 //! |---|---|

@@ -22,9 +22,9 @@ struct Client {
 
 impl Client {
     fn new(at: SocketAddr) -> Self {
-        let told = get(at, WELL_KNOWN);
-        assert_eq!((told.status, told.header("content-type")), (200, Some(KEYS_TYPE)));
-        let key = KeyConfig::read_all(&told.body).unwrap().remove(0);
+        let response = get(at, WELL_KNOWN);
+        assert_eq!((response.status, response.header("content-type")), (200, Some(KEYS_TYPE)));
+        let key = KeyConfig::read_all(&response.body).unwrap().remove(0);
         Client { at, key, rng: Box::new(seeded("oblivious")) }
     }
 
@@ -110,13 +110,13 @@ fn a_phone_asks_by_a_relay_and_keys_outlive_a_restart() {
     // The user has sent its keys directly. The answer through the relay is the same to the last
     // byte.
     let user = User::new(running.public, "user", "a");
-    let (body, _) = user.client.ask(&[b"+15550000003", b"none"], &mut seeded("asking")).unwrap();
+    let (body, _) = user.client.query(&[b"+15550000003", b"none"], &mut seeded("asking")).unwrap();
     let direct = post(running.public, "/queries", "user", &body);
     let relayed = by_relay.post("/queries", "user", &body);
     assert_eq!((direct.status, relayed.status), (200, 200));
     assert!(direct.body == relayed.body);
-    let told = by_relay.post("/config", "user", &sotto_apple::client::config_request("a"));
-    assert_eq!(told.status, 200);
+    let response = by_relay.post("/config", "user", &sotto_apple::client::config_request("a"));
+    assert_eq!(response.status, 200);
     assert_eq!(by_relay.post("/key", "other", &user.client.key_request(&mut seeded("keys"))).status, 200);
     assert_eq!(by_relay.post("/queries", "other", &body).status, 200);
     // Our own routes are reached too, with their headers.

@@ -35,7 +35,7 @@ fn keys_in_a_request_and_more_lookups_than_64() {
     let user = User::new(at, "user", "a");
     // No user of this name has sent keys.
     let key_of_row = key(3);
-    let (body, pending) = user.client.ask(&[key_of_row.as_bytes()], &mut seeded("one")).unwrap();
+    let (body, pending) = user.client.query(&[key_of_row.as_bytes()], &mut seeded("one")).unwrap();
     assert_eq!(post(at, "/queries", "stranger", &body).status, 400);
     let sent = EvaluationKeys::decode(&*user.client.key_request(&mut seeded("keys"))).unwrap();
     let mut requests = Requests::decode(&*body).unwrap();
@@ -60,7 +60,7 @@ fn configurations_are_compressed_for_whoever_takes_that() {
     let running = start(&config(root.path(), &["a"]));
     let body = config_request("a");
     let length = body.len().to_string();
-    let told = |accepted: &str| {
+    let response = |accepted: &str| {
         let headers = [
             ("user-identifier", "user"),
             ("user-agent", AGENT),
@@ -69,13 +69,13 @@ fn configurations_are_compressed_for_whoever_takes_that() {
         ];
         http::request(running.public, "POST", "/config", &headers, &body)
     };
-    let plain = told("identity");
+    let plain = response("identity");
     assert_eq!((plain.status, plain.header("content-encoding")), (200, None));
     for not in ["", "br", "gzip;q=0", "deflate, gzip; q=0.0", "xgzip"] {
-        assert_eq!(told(not).body, plain.body, "{not}");
+        assert_eq!(response(not).body, plain.body, "{not}");
     }
     for taken in ["gzip", "br;q=1.0, GZIP;q=0.8, *;q=0.1"] {
-        let answer = told(taken);
+        let answer = response(taken);
         assert_eq!(
             (answer.header("content-encoding"), answer.header("vary")),
             (Some("gzip"), Some("accept-encoding"))

@@ -74,22 +74,23 @@ fn every_request_takes_a_token_of_its_own() {
     let root = tempfile::tempdir().unwrap();
     let running = start(&with_tokens(root.path()));
     let at = running.public;
-    let told = post(at, "/config", "somebody", &config_request("people"));
-    assert_eq!(told.status, 401, "{}", told.text());
-    assert!(told.header("www-authenticate").unwrap().starts_with("PrivateToken challenge="));
+    let response = post(at, "/config", "somebody", &config_request("people"));
+    assert_eq!(response.status, 401, "{}", response.text());
+    assert!(response.header("www-authenticate").unwrap().starts_with("PrivateToken challenge="));
     assert_eq!(post(at, "/queries", "somebody", b"no request at all").status, 401, "nothing is read before");
 
     let spent = token(at, "ann");
-    let told = bring(at, "/config", &spent, &config_request("people"));
-    assert_eq!(told.status, 200, "{}", told.text());
+    let response = bring(at, "/config", &spent, &config_request("people"));
+    assert_eq!(response.status, 200, "{}", response.text());
     assert_eq!(bring(at, "/config", &spent, &config_request("people")).status, 401, "it is spent");
     assert_eq!((outcomes(&running, "ok"), outcomes(&running, "no-token")), (1.0, 2.0));
 
-    let client = Client::learn("people", told.body.into(), WeakParams::Reject, 7, &mut seeded("a")).unwrap();
+    let client =
+        Client::learn("people", response.body.into(), WeakParams::Reject, 7, &mut seeded("a")).unwrap();
     let keys = client.key_request(&mut seeded("keys"));
     assert_eq!(bring(at, "/key", &token(at, "ann"), &keys).status, 200);
     let name = key(3);
-    let (body, pending) = client.ask(&[name.as_bytes()], &mut seeded("asking")).unwrap();
+    let (body, pending) = client.query(&[name.as_bytes()], &mut seeded("asking")).unwrap();
     // A token of any tier is accepted, and does not reveal the user of the lookup.
     let answer = bring(at, "/queries", &token(at, "eve"), &body);
     assert_eq!(client.open(pending, Bytes::from(answer.body)).unwrap(), [Some(value(3, 1))]);
@@ -180,7 +181,7 @@ fn a_token_is_spent_once_its_request_has_come() {
     let running = start(&config);
     let at = running.public;
     let token = token(at, "ann");
-    let told = |length: &str, body: &[u8]| {
+    let response = |length: &str, body: &[u8]| {
         let headers = [
             ("user-identifier", "somebody"),
             ("user-agent", AGENT),
@@ -189,11 +190,11 @@ fn a_token_is_spent_once_its_request_has_come() {
         ];
         http::request(at, "POST", "/config", &headers, body).status
     };
-    assert_eq!(told("100", b"half of it"), 408, "the rest never comes");
-    assert_eq!(told("100000000", b""), 413);
+    assert_eq!(response("100", b"half of it"), 408, "the rest never comes");
+    assert_eq!(response("100000000", b""), 413);
     let body = config_request("people");
-    assert_eq!(told(&body.len().to_string(), &body), 200);
-    assert_eq!(told(&body.len().to_string(), &body), 401, "now it is spent");
+    assert_eq!(response(&body.len().to_string(), &body), 200);
+    assert_eq!(response(&body.len().to_string(), &body), 401, "now it is spent");
     // Reports bring tokens too.
     assert_eq!(harness::post(at, "/report", b"").status, 401);
     assert_eq!(bring(at, "/report", &self::token(at, "ann"), b"").status, 200);

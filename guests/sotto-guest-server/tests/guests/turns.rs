@@ -53,7 +53,7 @@ fn one_address_with_many_names_keeps_no_other_out() {
     eventually("a pass is under way", || metric(&running, "sotto_passes_total") == 1.0);
     let many: Vec<String> = (0..20).map(key).collect();
     let many: Vec<&[u8]> = many.iter().map(|key| key.as_bytes()).collect();
-    let (body, _) = honest.client.ask(&many, &mut seeded("many")).unwrap();
+    let (body, _) = honest.client.query(&many, &mut seeded("many")).unwrap();
     let flood: Vec<_> = names
         .into_iter()
         .map(|name| {
@@ -66,7 +66,7 @@ fn one_address_with_many_names_keeps_no_other_out() {
         metric(&running, "sotto_requests_total{route=\"apple-queries\",outcome=\"busy\"") == 1.0
     });
     let requested = key(7);
-    let (body, pending) = honest.client.ask(&[requested.as_bytes()], &mut seeded("one")).unwrap();
+    let (body, pending) = honest.client.query(&[requested.as_bytes()], &mut seeded("one")).unwrap();
     let asking = std::thread::spawn(move || post_from(9, at, "honest", &body));
     eventually("another gives way", || metric(&running, "sotto_queue_evictions_total") == 1.0);
     assert_eq!(metric(&running, "sotto_apple_open_requests"), 3.0);

@@ -89,10 +89,10 @@ pub(crate) fn post(at: SocketAddr, path: &str, user: &str, body: &[u8]) -> Respo
 impl User {
     /// A user that has fetched the configuration of a use case, and has sent its keys.
     pub(crate) fn new(at: SocketAddr, name: &'static str, use_case: &str) -> Self {
-        let told = post(at, "/config", name, &config_request(use_case));
-        assert_eq!(told.status, 200, "{}", told.text());
+        let response = post(at, "/config", name, &config_request(use_case));
+        assert_eq!(response.status, 200, "{}", response.text());
         let rng = &mut seeded(name);
-        let client = Client::learn(use_case, told.body.into(), WeakParams::Reject, 7, rng).unwrap();
+        let client = Client::learn(use_case, response.body.into(), WeakParams::Reject, 7, rng).unwrap();
         let user = User { name, client };
         assert_eq!(user.send_keys(at), 200);
         user
@@ -107,7 +107,7 @@ impl User {
     pub(crate) fn query(&self, at: SocketAddr, rows: &[usize]) -> Result<Vec<Option<Vec<u8>>>, u16> {
         let keys: Vec<String> = rows.iter().map(|i| key(*i)).collect();
         let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
-        let (body, pending) = self.client.ask(&keys, &mut seeded("asking")).unwrap();
+        let (body, pending) = self.client.query(&keys, &mut seeded("asking")).unwrap();
         let answer = post(at, "/queries", self.name, &body);
         if answer.status != 200 {
             return Err(answer.status);

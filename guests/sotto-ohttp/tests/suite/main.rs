@@ -258,26 +258,26 @@ const ROTATION: RotationSchedule = RotationSchedule { every: 100, after: 30 };
 fn a_key_is_told_for_a_while_and_opened_with_for_a_while_longer() {
     let rng = &mut seeded("ring");
     let mut ring = GatewayKeys::new(ROTATION);
-    assert!(ring.is_due(1000) && ring.told().is_empty());
+    assert!(ring.is_due(1000) && ring.published().is_empty());
     ring = ring.turned(1000, rng).unwrap();
-    let [first] = &KeyConfig::read_all(&ring.told()).unwrap()[..] else { panic!("one") };
+    let [first] = &KeyConfig::read_all(&ring.published()).unwrap()[..] else { panic!("one") };
     let (early, _) = client::seal(first, b"early", rng).unwrap();
     assert!(!ring.is_due(1099) && !ring.is_due(3), "a clock that goes back makes no keys");
     assert!(ring.is_due(1100));
     ring = ring.turned(1100, rng).unwrap();
-    let [second] = &KeyConfig::read_all(&ring.told()).unwrap()[..] else { panic!("one") };
+    let [second] = &KeyConfig::read_all(&ring.published()).unwrap()[..] else { panic!("one") };
     assert!(second.id != first.id && second.public != first.public);
     assert_eq!(gateway::open(ring.keys(), &early).unwrap().plain, b"early");
     let written = ring.to_text();
     let again = GatewayKeys::read(ROTATION, &written).unwrap();
-    assert_eq!((again.to_text(), again.told()), (written, ring.told()));
+    assert_eq!((again.to_text(), again.published()), (written, ring.published()));
     assert_eq!(gateway::open(again.keys(), &early).unwrap().plain, b"early");
     assert!(again.is_due(1130));
     ring = again.turned(1130, rng).unwrap();
     assert_eq!(gateway::open(ring.keys(), &early).err(), Some(OpenError::UnknownKey));
     // After a long pause no old key is left, and no id is reused immediately.
     ring = ring.turned(9000, rng).unwrap();
-    let [third] = &KeyConfig::read_all(&ring.told()).unwrap()[..] else { panic!("one") };
+    let [third] = &KeyConfig::read_all(&ring.published()).unwrap()[..] else { panic!("one") };
     assert_eq!((ring.keys().count(), third.id), (1, second.id.wrapping_add(1)));
 }
 

@@ -80,8 +80,11 @@ fn whoever_has_no_token_is_told_what_is_wanted() {
         let Err(IssuerError::Refused(refused)) = pass.redeem(wrong, 1000, &ledger) else {
             panic!("{wrong:?}")
         };
-        let told = refused.authenticate.unwrap();
-        assert!(refused.status == 401 && told.starts_with("PrivateToken challenge=\"AAI"), "{told}");
+        let challenge = refused.authenticate.unwrap();
+        assert!(
+            refused.status == 401 && challenge.starts_with("PrivateToken challenge=\"AAI"),
+            "{challenge}"
+        );
     }
     assert_eq!((status(pass.redeem(Some(&forged), 1000, &ledger)), ledger.spent()), (401, 0));
     pass.issuer = Some("another.example".into());

@@ -106,7 +106,7 @@ fn keyword(shards: usize) -> impl FnMut(usize) {
         let mut secret = key(number);
         hide(secret.as_mut_slice());
         let rng = &mut SecretRng(source("client"));
-        let (body, pending) = timed(|| exchange.client.ask(&[&secret], rng)).expect("a table of keys");
+        let (body, pending) = timed(|| exchange.client.query(&[&secret], rng)).expect("a table of keys");
         let answer = exchange.queries(body);
         let got = only(timed(|| exchange.client.open(pending, answer)).expect("an honest answer"));
         assert!(got == (number < KEYS).then(|| value(number)));
@@ -133,7 +133,7 @@ fn row() -> impl FnMut(usize) {
         let number = pick([17, KEYS][round], KEYS);
         let rng = &mut SecretRng(source("client"));
         let (body, pending) =
-            timed(|| exchange.client.ask_rows(&[hidden(number)], rng)).expect("a table of rows");
+            timed(|| exchange.client.query_rows(&[hidden(number)], rng)).expect("a table of rows");
         let answer = exchange.queries(body);
         let got = only(timed(|| exchange.client.open(pending, answer)).expect("an honest answer"));
         assert!(got == (number < KEYS).then(|| value(number)));

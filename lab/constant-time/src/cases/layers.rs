@@ -35,7 +35,7 @@ pub(super) fn cases() -> Vec<Case> {
 
 /// Plans and assembles a request, and returns its reply. `row` returns the bytes in a shard at a
 /// row, and learns what a server would not.
-pub(super) fn ask<L: Layer>(
+pub(super) fn look_up<L: Layer>(
     layer: &L,
     request: &L::Request,
     row: impl Fn(usize, u64) -> Vec<u8>,
@@ -121,7 +121,7 @@ fn undigits(text: &[u8]) -> Vec<u8> {
 }
 
 /// The secret key of a round, and its value: two keys that are there, and one that is not.
-fn wanted(entries: &[Entry], round: usize) -> (Vec<u8>, Option<&Vec<u8>>) {
+fn requested(entries: &[Entry], round: usize) -> (Vec<u8>, Option<&Vec<u8>>) {
     // The reader may learn whether the key is present, so all random ones are.
     let at = pick([3, 44, entries.len()][round] as u64, entries.len() as u64) as usize;
     let entry = entries.get(at);
@@ -133,8 +133,8 @@ fn wanted(entries: &[Entry], round: usize) -> (Vec<u8>, Option<&Vec<u8>>) {
 fn keyword(options: BuildOptions, entries: Vec<Entry>) -> impl FnMut(usize) {
     let (keyword, rows) = table(options, &entries);
     move |round| {
-        let (key, value) = wanted(&entries, round);
-        let reply = ask(&keyword, &key, |_, row| rows[row as usize].clone()).expect("rows of the table");
+        let (key, value) = requested(&entries, round);
+        let reply = look_up(&keyword, &key, |_, row| rows[row as usize].clone()).expect("rows of the table");
         assert!(found(reply).as_ref() == value);
     }
 }
@@ -154,7 +154,7 @@ fn keyword_in_sums(entries: Vec<Entry>) -> impl FnMut(usize) {
     };
     let width = keyword.params().table_row_bytes() as usize;
     move |round| {
-        let (key, value) = wanted(&entries, round);
+        let (key, value) = requested(&entries, round);
         let rng = &mut SecretRng(source("layer"));
         let (first, plan) = timed(|| keyword.plan(&key, rng)).expect("a key");
         // Values that a server would not learn.
@@ -187,7 +187,7 @@ fn keywords(entries: Vec<Entry>) -> impl FnMut(usize) {
                 key
             })
             .into();
-        let reply = ask(&layer, &keys, |bucket, row| {
+        let reply = look_up(&layer, &keys, |bucket, row| {
             rows.get(placed(&placement, bucket, row)).unwrap_or(&rows[0]).clone()
         });
         let values: Vec<_> = reply.expect("rows of the table").into_iter().map(found).collect();
@@ -213,7 +213,7 @@ fn batch(items: usize) -> impl FnMut(usize) {
         let mut selected = [5, 77, 5, 130].map(|row| pick(row, 200));
         selected[2] = selected[0];
         let reply =
-            ask(&code, &hidden(selected), |bucket, row| vec![placed(&placement, bucket, row) as u8; 2]);
+            look_up(&code, &hidden(selected), |bucket, row| vec![placed(&placement, bucket, row) as u8; 2]);
         let rows = reply.expect("this batch can be served");
         for (row, selected) in rows.iter().zip(selected) {
             let mut row = row.to_vec();

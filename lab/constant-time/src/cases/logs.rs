@@ -1,7 +1,7 @@
 //! Proofs from transparency logs: the leaf is secret, and so is every hash that comes back.
 
 use super::Case;
-use super::layers::{ask, placed};
+use super::layers::{look_up, placed};
 use crate::secret::{hidden, pick, show, timed};
 use sotto_core::{Compose, Layer};
 use sotto_layers::batch_code::code::CodeSizes;
@@ -101,7 +101,7 @@ fn colors(layers: u8, public_layers: u8) -> impl FnMut(usize) {
         let row = |shard: usize, row: u64| {
             tables[shard].get(row as usize).map_or(vec![0; 32], |hash| hash.to_vec())
         };
-        log.verify(leaf, ask(&layer, &hidden(leaf), row).expect("a leaf of the log"));
+        log.verify(leaf, look_up(&layer, &hidden(leaf), row).expect("a leaf of the log"));
     }
 }
 
@@ -115,7 +115,7 @@ fn tiles() -> impl FnMut(usize) {
             tile.resize(tile_proof::ROW_BYTES, 0);
             tile
         };
-        let mut proved = ask(&layer, &hidden(leaf), row).expect("a leaf of the log");
+        let mut proved = look_up(&layer, &hidden(leaf), row).expect("a leaf of the log");
         show(&mut proved.leaf);
         assert!(proved.leaf == log.levels[0][leaf as usize]);
         log.verify(leaf, proved.proof);
@@ -135,6 +135,6 @@ fn nodes() -> impl FnMut(usize) {
         let row = |bucket, row| {
             log.known.get(placed(&placement, bucket, row)).map_or(vec![0; 32], |node| node.hash.to_vec())
         };
-        log.verify(leaf, ask(&layer, &hidden(leaf), row).expect("a leaf of the log"));
+        log.verify(leaf, look_up(&layer, &hidden(leaf), row).expect("a leaf of the log"));
     }
 }

@@ -51,12 +51,12 @@ fn lookup(table: Table) -> impl FnMut(usize) {
         let record = pick([records / 3, records - 1][round], records);
         let index = RecordIndex(hidden(record));
         let rng = &mut SecretRng(source(&format!("{} {round}", entry.id)));
-        let (queries, ticket) = timed(|| client.query(index, rng)).expect("a query within bounds");
+        let (queries, pending) = timed(|| client.query(index, rng)).expect("a query within bounds");
         stock(client.as_mut(), &table);
         let answer = |query: &Vec<u8>| single(table.server.as_ref(), &session, query);
         let answers: Result<Vec<_>, _> = sent(queries).iter().map(answer).collect();
         let answers = answers.expect("a client's own query is answered");
-        let mut read = timed(|| client.recover(ticket, &answers));
+        let mut read = timed(|| client.recover(pending, &answers));
         // The reader learns whether the answer was readable.
         show(&mut read);
         let read = read.expect("an honest answer is read");
@@ -86,9 +86,9 @@ fn batch(entry: &'static SchemeEntry) -> impl FnMut(usize) {
         let secret: Vec<u64> = places.iter().copied().map(hidden).collect();
         let rng = &mut SecretRng(source(&format!("{} {round}", entry.id)));
         let batch = client.batch().expect("a client of a scheme with buckets");
-        let (queries, ticket) = timed(|| batch.query_buckets(&secret, rng)).expect("places within bounds");
+        let (queries, pending) = timed(|| batch.query_buckets(&secret, rng)).expect("places within bounds");
         let answers = table.answer(&session, &sent(queries)).expect("a client's own query is answered");
-        let mut read = timed(|| batch.recover_buckets(ticket, &answers));
+        let mut read = timed(|| batch.recover_buckets(pending, &answers));
         show(&mut read);
         let read = read.expect("an honest answer is read");
         for (bucket, (record, place)) in (0..).zip(read.iter().zip(places)) {
@@ -109,9 +109,9 @@ fn sum(entry: &'static SchemeEntry) -> impl FnMut(usize) {
         let rng = &mut SecretRng(source(&format!("{} sum {round}", entry.id)));
         let (index, secret) = (RecordIndex(hidden(first)), hidden(ones));
         let sum = client.sum().expect("a client of a scheme with sums");
-        let (queries, ticket) = timed(|| sum.ask_sum(index, secret, rng)).expect("a query within bounds");
+        let (queries, pending) = timed(|| sum.query_sum(index, secret, rng)).expect("a query within bounds");
         let answers = table.answer(&session, &sent(queries)).expect("a client's own query is answered");
-        let mut read = timed(|| client.recover(ticket, &answers));
+        let mut read = timed(|| client.recover(pending, &answers));
         show(&mut read);
         let read = bytes_of(&read.expect("an honest answer is read"));
         let added = (0..2).filter(|i| ones >> i & 1 == 1).map(|i| unit.number(table.record(first + i)));
@@ -125,9 +125,9 @@ fn stock(client: &mut dyn AnyClient, table: &Table) {
     let (Some(hint_client), Some(hint_server)) = (client.hint_client(), table.server.hint_server()) else {
         return;
     };
-    while let Some(order) = hint_client.next_hint_request().expect("a client's own order") {
-        let order = sent(vec![order]).concat();
-        let supply = hint_server.answer_hint_request(&order).expect("an honest order is supplied");
-        hint_client.apply_hint_response(&supply).expect("an honest supply is taken");
+    while let Some(request) = hint_client.next_hint_request().expect("a client's own order") {
+        let request = sent(vec![request]).concat();
+        let response = hint_server.answer_hint_request(&request).expect("an honest order is supplied");
+        hint_client.apply_hint_response(&response).expect("an honest supply is taken");
     }
 }

@@ -104,7 +104,7 @@ impl Shapes {
     /// Writes the shapes into a file.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     pub fn keep(&self, file: &Path) -> std::io::Result<()> {
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)?;

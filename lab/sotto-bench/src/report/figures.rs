@@ -339,7 +339,7 @@ pub struct SeriesReport {
     /// Bytes before the first query, in both directions.
     pub prepare_bytes: u64,
     /// Costs of the hints that a server made for this client, where one does.
-    pub supplied: Option<HintServerCost>,
+    pub hint_server: Option<HintServerCost>,
     /// Milliseconds of a lookup with its share of the preparation; absent where a preparation is
     /// unlimited.
     pub amortized_ms: Option<f64>,
@@ -351,7 +351,7 @@ pub struct SeriesReport {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HintServerCost {
     /// Number of hint requests.
-    pub orders_count: u64,
+    pub requests_count: u64,
     /// Milliseconds of the server.
     pub server_ms: f64,
     /// Bytes of the hint requests.

@@ -51,13 +51,12 @@ Medians per lookup: making the query, and recovering the record. rate: row bytes
 
 const PREPARED: Sheet = Sheet {
     title: "MEASURED: preparing a client",
-    columns: "keeps = series.state_bytes | travels = series.prepare_bytes | client = series.prepare_ms | \
-              helper = series.supplied.server_ms | orders = series.supplied.orders_count | \
-              good for = series.budget_count as budget",
+    columns: "state = series.state_bytes | traffic = series.prepare_bytes | client = series.prepare_ms | \
+              hint server = series.hint_server.server_ms | requests = series.hint_server.requests_count | \
+              lookups = series.budget_count as budget",
     note: "\
-keeps: state that a client must not lose, or its artifacts. travels: both ways, before the first lookup.
-client, helper: work of the client, and of a server that makes requested hints. good for: lookups until the
-next preparation.",
+state: of a client, which it must not lose, or its artifacts. traffic: bytes both ways, before the first lookup.
+client, hint server: work of each, and the number of hint requests. lookups: until the next preparation.",
 };
 
 const SERIES: Sheet = Sheet {
@@ -147,12 +146,12 @@ As printed in the papers, each on its own machine: compare shapes and orders of 
 
 const PUBLISHED_SERIES: Sheet = Sheet {
     title: "PUBLISHED: clients that prepare once",
-    columns: "keeps = storage_bytes as decimal | before = once_bytes as decimal | prepare = offline_s as seconds | \
-              online = online_ms | travels = total_bytes as decimal | each B = amortized_bytes as decimal | \
+    columns: "state = storage_bytes as decimal | before = once_bytes as decimal | prepare = offline_s as seconds | \
+              online = online_ms | traffic = total_bytes as decimal | each B = amortized_bytes as decimal | \
               source = number",
     note: "\
-keeps: state of the client. before: bytes of the preparation; prepare: its work. online: client and server,
-for one lookup. travels: bytes both ways, per lookup. each B: with its share of the preparation.",
+state: of the client. before: bytes of the preparation; prepare: its work. online: client and server,
+for one lookup. traffic: bytes both ways, per lookup. each B: with its share of the preparation.",
 };
 
 const PUBLISHED_STEPS: Sheet = Sheet {

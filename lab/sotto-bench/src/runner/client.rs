@@ -187,7 +187,7 @@ fn refill_hints(
     let (Some(hint_server), Some(hint_client)) = (server.hint_server(), client.hint_client()) else {
         return Ok(None);
     };
-    let mut cost = HintServerCost { server_ms: 0.0, up_bytes: 0, down_bytes: 0, orders_count: 0 };
+    let mut cost = HintServerCost { server_ms: 0.0, up_bytes: 0, down_bytes: 0, requests_count: 0 };
     let mut client_time = Duration::ZERO;
     loop {
         let start = Instant::now();
@@ -199,7 +199,7 @@ fn refill_hints(
         cost.server_ms += ms(start.elapsed());
         cost.up_bytes += request.len() as u64;
         cost.down_bytes += response.len() as u64;
-        cost.orders_count += 1;
+        cost.requests_count += 1;
         let start = Instant::now();
         hint_client.apply_hint_response(&response)?;
         client_time += start.elapsed();

@@ -313,13 +313,14 @@ fn series(
     let (query_ms, recover_ms) = (ms(client.totals.query.median()), ms(client.totals.recover.median()));
     let server_ms = ms(server.median());
     let costs = &plan.report.costs;
-    let supplied = client.hint_server.clone();
+    let hint_server = client.hint_server.clone();
     let prepare_ms = ms(client.prepared);
-    let prepare_bytes =
-        costs.artifact_bytes + client.keys_bytes + supplied.as_ref().map_or(0, |supplied| supplied.bytes());
+    let prepare_bytes = costs.artifact_bytes
+        + client.keys_bytes
+        + hint_server.as_ref().map_or(0, |hint_server| hint_server.bytes());
     let budget_count = costs.budget;
     let share = |whole: f64| (budget_count > 0).then(|| whole / budget_count as f64);
-    let offline_ms = prepare_ms + supplied.as_ref().map_or(0.0, |supplied| supplied.server_ms);
+    let offline_ms = prepare_ms + hint_server.as_ref().map_or(0.0, |hint_server| hint_server.server_ms);
     let online_ms = query_ms + server_ms + recover_ms;
     Ok(Some(SeriesReport {
         lookups_count: lookups,
@@ -331,7 +332,7 @@ fn series(
         state_bytes: state_bytes(client, plan)?,
         prepare_ms,
         prepare_bytes,
-        supplied,
+        hint_server,
         amortized_ms: share(offline_ms).map(|share| share + online_ms),
         amortized_bytes: share(prepare_bytes as f64)
             .map(|share| share + (client.totals.up + client.totals.down) as f64),

@@ -198,9 +198,9 @@ impl AnyServer for FaultyServer<'_> {
     fn admit(&self, keys: &[u8]) -> sotto_core::Result<AnySession> {
         self.0.admit(keys)
     }
-    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<sotto_core::Result<Vec<u8>>> {
+    fn answer_many(&self, queries: &[(&AnySession, &[u8])]) -> Vec<sotto_core::Result<Vec<u8>>> {
         let first = self.1.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
-        let mut answers = self.0.answer_many(asks);
+        let mut answers = self.0.answer_many(queries);
         if let Some(Ok(answer)) = answers.get_mut(2).filter(|_| first) {
             answer[0] ^= 1;
         }
@@ -245,7 +245,7 @@ fn changed_rows_make_the_next_epoch_where_the_scheme_can() {
         format!("scheme = \"{scheme}\"\nrows = 500\nrow_bytes = 70\nchanges = 20\nlookups = 1")
     };
     let mut unable = CLEAR;
-    (unable.id, unable.server.revise) = (sotto_core::SchemeId("fixed/1"), None);
+    (unable.id, unable.server.update_image) = (sotto_core::SchemeId("fixed/1"), None);
     let schemes: &[&'static SchemeEntry] = &[&CLEAR, Box::leak(Box::new(unable)), &CLEAR_HELPED];
     let cases = definition(&[&case("clear"), &case("fixed"), &case("clear-helped")]);
     let report = run_with(&cases, schemes, &quick(), &|_| ()).unwrap();

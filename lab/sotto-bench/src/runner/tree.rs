@@ -13,6 +13,7 @@ use crate::error::BenchError;
 use crate::options::{Options, Progress, Watcher};
 use crate::report::{self, Tree, TreeMeasured, TreeSkipped, Trees};
 use crate::timing::{Samples, ms};
+use proofs::ProofsOutcome;
 use sotto_core::{CryptoRng, Layer, Result, SchemeEntry};
 use sotto_layers::batch_code::permutation::Placement;
 use sotto_pages::memory;
@@ -55,8 +56,8 @@ pub(super) fn run(
             let stack = Stack::new(&nodes, method).map_err(|why| run.failed("laying out a tree", why))?;
             for line in run.lines(lines) {
                 match proofs::measure(&run, &nodes, &stack, line)? {
-                    Ok(measured) => trees.measured.push(measured),
-                    Err(skipped) => trees.skipped.push(skipped),
+                    ProofsOutcome::Measured(measured) => trees.measured.push(*measured),
+                    ProofsOutcome::Skipped(skipped) => trees.skipped.push(skipped),
                 }
             }
         }

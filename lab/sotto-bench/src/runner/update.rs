@@ -29,7 +29,7 @@ pub(super) fn measure(
     folder: &Path,
     watcher: Watcher<'_>,
 ) -> Result<Option<UpdateCost>, BenchError> {
-    let (Some(count), Some(revise)) = (plan.case.changes, plan.entry.server.revise) else {
+    let (Some(count), Some(update_image)) = (plan.case.changes, plan.entry.server.update_image) else {
         return Ok(None);
     };
     let image_fault = |why| BenchError::Image { case: plan.label.clone(), why: Box::new(why) };
@@ -52,7 +52,9 @@ pub(super) fn measure(
     let report = |p: sotto_db::Progress| clock.report(p.stage, p.done, p.total);
     let mut writer = ImageWriter::create_from(&path, &encoded.image, &report).map_err(image_fault)?;
     let revising = Instant::now();
-    reader.install(|| revise(&plan.params, &changes, &writer)).map_err(plan.failed("applying changes"))?;
+    reader
+        .install(|| update_image(&plan.params, &changes, &writer))
+        .map_err(plan.failed("applying changes"))?;
     let revise_s = revising.elapsed().as_secs_f64();
     let mut artifacts = reader.install(|| writer.digest(Some(Epoch(1)))).map_err(image_fault)?;
     for entry in artifacts.iter_mut().filter(|entry| entry.artifact == Artifact::RowsDelta) {
@@ -90,7 +92,7 @@ pub(super) fn measure(
     if let Some(state) = client.client().state().filter(|_| follows) {
         delta = section(&next, Artifact::RowsDelta);
         let start = Instant::now();
-        state.follow(&delta).map_err(plan.failed("following a delta"))?;
+        state.apply_delta(&delta).map_err(plan.failed("following a delta"))?;
         patch_ms = ms(start.elapsed());
         held_bytes = plan.report.costs.client_bytes;
     }

@@ -205,7 +205,7 @@ impl<K: SchemeKind> Client<Clear<K>> for ClientState<K> {
     fn recover(&mut self, pending: Pending<K>, answers: K::Fan<Answer>) -> Result<Record> {
         let Pending { number, mut index, .. } = pending;
         if K::STATE {
-            index = self.known.get(&number).ok_or(Misuse::ForeignValue("ticket"))?.index;
+            index = self.known.get(&number).ok_or(Misuse::ForeignValue("pending query"))?.index;
         }
         let read = self.read(index, &answers.into_vec());
         match &read {

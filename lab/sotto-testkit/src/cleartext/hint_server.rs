@@ -27,17 +27,17 @@ impl<K: SchemeKind> HintScheme for Clear<K> {
         Ok(is_due.then(|| HintRequest::of(&[slot_name(client.key, client.supplies)])))
     }
 
-    fn apply_hint_response(client: &mut ClientState<K>, supply: HintResponse) -> Result<()> {
+    fn apply_hint_response(client: &mut ClientState<K>, response: HintResponse) -> Result<()> {
         let number = client.supplies;
-        if supply.word(0) != slot_name(client.key, number) {
-            return Err(PeerMisbehaved::NotCanonical("supply").into());
+        if response.word(0) != slot_name(client.key, number) {
+            return Err(PeerMisbehaved::NotCanonical("hint response").into());
         }
-        client.enter(STOCKED, number, supply.word(1))
+        client.enter(STOCKED, number, response.word(1))
     }
 }
 
 impl<K: SchemeKind> HintServer for Clear<K> {
-    fn answer_hint_request(server: &Table<K>, order: HintRequest) -> Result<HintResponse> {
-        Ok(HintResponse::of(&[order.word(0), server.sum()]))
+    fn answer_hint_request(server: &Table<K>, request: HintRequest) -> Result<HintResponse> {
+        Ok(HintResponse::of(&[request.word(0), server.sum()]))
     }
 }

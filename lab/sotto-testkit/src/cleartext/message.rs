@@ -221,7 +221,7 @@ fn unit_sum(unit: u64, bytes: &[u8]) -> [u8; UNIT_SUM] {
 pub(super) struct HintRequestForm;
 
 impl Form for HintRequestForm {
-    const WHAT: &'static str = "order";
+    const WHAT: &'static str = "hint request";
     fn size<K: SchemeKind>(_: &ClearParams<K>) -> usize {
         8
     }
@@ -233,7 +233,7 @@ impl Form for HintRequestForm {
 pub(super) struct HintResponseForm;
 
 impl Form for HintResponseForm {
-    const WHAT: &'static str = "supply";
+    const WHAT: &'static str = "hint response";
     fn size<K: SchemeKind>(_: &ClearParams<K>) -> usize {
         16
     }

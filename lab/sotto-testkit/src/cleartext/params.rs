@@ -182,7 +182,7 @@ impl<K: SchemeKind> Params for ClearParams<K> {
         let unit_bytes = within("unit_bytes", literal.unit_bytes, K::UNITS, 1 << 16)?;
         let buckets = within("buckets", literal.buckets, K::BUCKETS, 1 << 10)?;
         if !literal.records.is_multiple_of(buckets) {
-            let why = format!("{} records are no {buckets} equal buckets", literal.records);
+            let why = format!("{} records do not divide into {buckets} equal buckets", literal.records);
             return Err(ParamsError::Field { field: "buckets", why }.into());
         }
         within("slots", literal.slots, K::SLOTS, 1 << 32)?;

@@ -120,8 +120,8 @@ impl<K: SchemeKind> Server<Clear<K>> for Table<K> {
         Ok(keys)
     }
 
-    fn answer_many(&self, asks: Vec<(&Keys<K>, Query)>) -> Vec<Result<Answer>> {
-        asks.into_iter().map(|(session, query)| Ok(self.one(session, &query))).collect()
+    fn answer_many(&self, queries: Vec<(&Keys<K>, Query)>) -> Vec<Result<Answer>> {
+        queries.into_iter().map(|(session, query)| Ok(self.one(session, &query))).collect()
     }
 }
 
@@ -143,7 +143,7 @@ impl<K: SchemeKind> StreamServer for Clear<K> {
 }
 
 impl<K: SchemeKind> UpdateImage for Clear<K> {
-    fn revise(params: &ClearParams<K>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+    fn update_image(params: &ClearParams<K>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let (records, width) = (params.records(), params.record_bytes());
         let record_at = |index: u64| {
             let mut record = vec![0; width];

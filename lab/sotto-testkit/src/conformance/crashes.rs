@@ -51,28 +51,28 @@ pub(super) fn loaded(table: &Table, bytes: &[u8]) -> Box<dyn AnyClient> {
 }
 
 /// Has the next block of hints made, if one is due, and checks that the request survives a crash.
-fn supply(table: &Table, client: &mut dyn AnyClient) -> bool {
+fn refill(table: &Table, client: &mut dyn AnyClient) -> bool {
     let Some(hint_client) = client.hint_client() else { return false };
-    let Some(order) = hint_client.next_hint_request().unwrap() else { return false };
+    let Some(request) = hint_client.next_hint_request().unwrap() else { return false };
     let hint_server = table.server.hint_server().expect("a server of such a scheme supplies");
-    hint_client.apply_hint_response(&hint_server.answer_hint_request(&order).unwrap()).unwrap();
+    hint_client.apply_hint_response(&hint_server.answer_hint_request(&request).unwrap()).unwrap();
     true
 }
 
 /// A query whose answers have not come.
 pub(super) type OpenQuery = (u64, Vec<Vec<u8>>, AnyPending);
 
-pub(super) fn ask(client: &mut dyn AnyClient, record: u64, rng: &mut dyn CryptoRng) -> OpenQuery {
-    let (queries, ticket) = client.query(RecordIndex(record), rng).expect("a query within bounds");
-    (record, queries, ticket)
+pub(super) fn query(client: &mut dyn AnyClient, record: u64, rng: &mut dyn CryptoRng) -> OpenQuery {
+    let (queries, pending) = client.query(RecordIndex(record), rng).expect("a query within bounds");
+    (record, queries, pending)
 }
 
 /// Reads a query's answers: a right record, or none.
-fn read(table: &Table, client: &mut dyn AnyClient, (record, queries, ticket): OpenQuery) -> u64 {
-    let number = client.state().unwrap().number(&ticket).unwrap();
+fn read(table: &Table, client: &mut dyn AnyClient, (record, queries, pending): OpenQuery) -> u64 {
+    let number = client.state().unwrap().query_number(&pending).unwrap();
     let session = table.session(client);
     let answers = table.answer(&session, &queries).unwrap();
-    match client.recover(ticket, &answers) {
+    match client.recover(pending, &answers) {
         Ok(read) => assert!(read.bytes() == table.record(record), "record {record} came back changed"),
         Err(error) => assert!(matches!(error, Error::Unreadable), "{error:?}"),
     }
@@ -88,15 +88,15 @@ pub fn at_every_entry(subject: &Subject) {
         let mut client = table.unstocked(&table.image, rng).unwrap();
         let mut disk = Disk::new(client.as_mut());
         let mut waiting: Vec<OpenQuery> = Vec::new();
-        let mut asked = 0;
+        let mut open = 0;
         for _ in 0..steps {
             match rng.next_u32() % 10 {
                 0..4 if client.budget() == Budget::Left(0) => {
-                    supply(&table, client.as_mut());
+                    refill(&table, client.as_mut());
                 }
                 0..4 => {
-                    waiting.push(ask(client.as_mut(), rng.next_u64() % table.report.records, rng));
-                    asked += 1;
+                    waiting.push(query(client.as_mut(), rng.next_u64() % table.report.records, rng));
+                    open += 1;
                 }
                 4..7 if !waiting.is_empty() => {
                     let any = rng.next_u32().is_multiple_of(4);
@@ -114,25 +114,25 @@ pub fn at_every_entry(subject: &Subject) {
                     }
                 }
                 7 => {
-                    supply(&table, client.as_mut());
+                    refill(&table, client.as_mut());
                 }
                 8 => {
                     disk = Disk::new(client.as_mut());
                     continue;
                 }
                 _ => {
-                    let order =
+                    let request =
                         client.hint_client().map(|hint_client| hint_client.next_hint_request().unwrap());
                     client = go_on(&table, &disk, client, &mut waiting);
                     let again =
                         client.hint_client().map(|hint_client| hint_client.next_hint_request().unwrap());
-                    assert!(again == order, "another order after a crash");
+                    assert!(again == request, "another order after a crash");
                     continue;
                 }
             }
             disk.commit(&table, client.as_mut());
         }
-        assert!(asked > steps / 5, "{asked} queries in {steps} steps");
+        assert!(open > steps / 5, "{open} queries in {steps} steps");
     }
 }
 
@@ -144,9 +144,9 @@ fn go_on(
     waiting: &mut [OpenQuery],
 ) -> Box<dyn AnyClient> {
     let mut client = disk.restore(table);
-    for (_, _, ticket) in waiting {
-        let number = gone.state().unwrap().number(ticket).unwrap();
-        *ticket = client.state().unwrap().reopen(number).expect("a query that was not read");
+    for (_, _, pending) in waiting {
+        let number = gone.state().unwrap().query_number(pending).unwrap();
+        *pending = client.state().unwrap().reopen_query(number).expect("a query that was not read");
     }
     client
 }
@@ -158,19 +158,19 @@ pub fn in_one_entry(subject: &Subject) {
     let rng = &mut seeded("one entry");
     let mut client = table.unstocked(&table.image, rng).unwrap();
     let disk = Disk::new(client.as_mut());
-    while supply(&table, client.as_mut()) {}
+    while refill(&table, client.as_mut()) {}
     for i in 0..90 {
         if client.budget() == Budget::Left(0) {
             break;
         }
-        let waiting = ask(client.as_mut(), i % table.report.records, rng);
+        let waiting = query(client.as_mut(), i % table.report.records, rng);
         if i % 7 > 0 {
             let number = read(&table, client.as_mut(), waiting);
             if i % 50 == 1 {
                 client.state().unwrap().reject(number);
             }
         }
-        supply(&table, client.as_mut());
+        refill(&table, client.as_mut());
     }
     let before = saved(client.as_mut());
     let disk = Disk { journal: vec![client.state().unwrap().journal().to_vec()], ..disk };
@@ -193,18 +193,18 @@ pub fn foreign_and_repeated(subject: &Subject) {
     let table = subject.table(NARROW);
     let (mut one, mut other) = (table.client(&mut seeded("one")), table.client(&mut seeded("other")));
     let rng = &mut seeded("foreign");
-    let (_, queries, ticket) = ask(one.as_mut(), 1, rng);
-    let _ = ask(other.as_mut(), 1, rng);
-    let number = one.state().unwrap().number(&ticket).unwrap();
+    let (_, queries, pending) = query(one.as_mut(), 1, rng);
+    let _ = query(other.as_mut(), 1, rng);
+    let number = one.state().unwrap().query_number(&pending).unwrap();
     let answers = table.answer(&table.session(one.as_ref()), &queries).unwrap();
-    let foreign = other.recover(ticket, &answers).map(|_| "a record");
+    let foreign = other.recover(pending, &answers).map(|_| "a record");
     assert!(matches!(foreign, Err(Error::Misuse(Misuse::ForeignValue(_)))), "{foreign:?}");
-    let [again, twice] = [(); 2].map(|()| one.state().unwrap().reopen(number).unwrap());
+    let [again, twice] = [(); 2].map(|()| one.state().unwrap().reopen_query(number).unwrap());
     one.recover(again, &answers).unwrap();
     let repeated = one.recover(twice, &answers).map(|_| "a record");
     assert!(matches!(repeated, Err(Error::Misuse(Misuse::ForeignValue(_)))), "{repeated:?}");
     for number in [number, number + 1] {
-        assert!(one.state().unwrap().reopen(number).is_err(), "a query that is read is not open");
+        assert!(one.state().unwrap().reopen_query(number).is_err(), "a query that is read is not open");
     }
 }
 
@@ -225,7 +225,7 @@ pub fn preparations_go_on(subject: &Subject) {
             prepare.absorb(*artifact, &bytes[..stop]).unwrap();
         }
         let checkpoint = prepare.checkpoint().expect("a preparation of such a scheme can be written down");
-        let (kept, mut bytes) = (checkpoint.kept() as usize, Vec::new());
+        let (kept, mut bytes) = (checkpoint.absorbed_bytes() as usize, Vec::new());
         assert!(kept <= stop);
         checkpoint.save(&mut bytes).unwrap();
         for len in [0, bytes.len() / 2, bytes.len() - 1] {
@@ -233,7 +233,7 @@ pub fn preparations_go_on(subject: &Subject) {
             assert!(matches!(result, Err(Error::Peer(_))), "{len}: {result:?}");
         }
         let mut resumed = (state.resume)(&table.params, &mut bytes.as_slice()).unwrap();
-        assert_eq!(resumed.checkpoint().unwrap().kept(), kept as u64);
+        assert_eq!(resumed.checkpoint().unwrap().absorbed_bytes(), kept as u64);
         if let Some((artifact, bytes)) = &needed {
             resumed.absorb(*artifact, &bytes[kept..]).unwrap();
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// No change, one row, some rows, every row: deltas may have another form for many changes than for
 /// few.
 pub fn revised(subject: &Subject) {
-    let revise = subject.entry.server.revise.unwrap();
+    let update_image = subject.entry.server.update_image.unwrap();
     let rng = &mut seeded("revised");
     for (number, case) in [NARROW, MIDDLE, WIDE].into_iter().enumerate() {
         let table = subject.table(case);
@@ -24,7 +24,7 @@ pub fn revised(subject: &Subject) {
         for rows in some.map(|(_, rows)| rows).chain(none) {
             let (changes, records) = change_rows(&table, &table.records, &rows, rng);
             let sink = MemorySink::holding(table.image.clone());
-            revise(&table.params, &changes, &sink).unwrap();
+            update_image(&table.params, &changes, &sink).unwrap();
             let revised = sink.into_image();
             // Without changes the fresh image is the table's own.
             let fresh = if rows.is_empty() { table.image.clone() } else { encode(&table, &records) };
@@ -35,14 +35,14 @@ pub fn revised(subject: &Subject) {
 
 /// Two consecutive epochs, whose deltas differ in size.
 pub fn twice(subject: &Subject) {
-    let revise = subject.entry.server.revise.unwrap();
+    let update_image = subject.entry.server.update_image.unwrap();
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("twice");
     let (mut image, mut records) = (table.image.clone(), table.records.clone());
     for rows in [vec![0, 7, 128], vec![7]] {
         let (changes, next) = change_rows(&table, &records, &rows, rng);
         let sink = MemorySink::holding(image.clone());
-        revise(&table.params, &changes, &sink).unwrap();
+        update_image(&table.params, &changes, &sink).unwrap();
         let revised = sink.into_image();
         check_epoch(&table, &image, &encode(&table, &next), &revised, &next);
         (image, records) = (revised, next);
@@ -51,14 +51,14 @@ pub fn twice(subject: &Subject) {
 
 /// Deltas cut short, longer, and of arbitrary bytes; held artifacts of a wrong size.
 pub fn damaged_deltas(subject: &Subject) {
-    let (revise, patch) = (subject.entry.server.revise.unwrap(), subject.entry.patch.unwrap());
+    let (update_image, patch) = (subject.entry.server.update_image.unwrap(), subject.entry.patch.unwrap());
     let rng = &mut seeded("damaged deltas");
     for case in [NARROW, WIDE] {
         let table = subject.table(case);
         for rows in [vec![0], (0..case.rows).collect()] {
             let (changes, _) = change_rows(&table, &table.records, &rows, rng);
             let sink = MemorySink::holding(table.image.clone());
-            revise(&table.params, &changes, &sink).unwrap();
+            update_image(&table.params, &changes, &sink).unwrap();
             let revised = sink.into_image();
             let delta = revised.artifact(Artifact::HintDelta).unwrap();
             let held = table.image.artifact(Artifact::Hint).unwrap();
@@ -81,13 +81,13 @@ pub fn damaged_deltas(subject: &Subject) {
 
 /// Changes past the last record, and past a record's last byte.
 pub fn past_the_end(subject: &Subject) {
-    let revise = subject.entry.server.revise.unwrap();
+    let update_image = subject.entry.server.update_image.unwrap();
     let table = subject.table(NARROW);
     let (records, width) = (table.report.records, table.report.record_bytes);
     for (record, offset) in [(records, 0), (u64::MAX, 0), (0, width), (0, u64::MAX)] {
         let sink = MemorySink::holding(table.image.clone());
         let change = RecordChange { record, offset, bytes: vec![1] };
-        let result = revise(&table.params, &[change], &sink);
+        let result = update_image(&table.params, &[change], &sink);
         assert!(
             matches!(result, Err(Error::Misuse(Misuse::IndexPastEnd { .. }))),
             "{record} {offset}: {result:?}"
@@ -150,12 +150,12 @@ fn check_epoch(
     let server = (table.entry.server.open)(&table.params, Arc::new(revised.clone())).unwrap();
     let session = server.admit(&client.keys()).unwrap();
     for record in table.some_records() {
-        let (queries, ticket) = client.query(sotto_core::RecordIndex(record), rng).unwrap();
+        let (queries, pending) = client.query(sotto_core::RecordIndex(record), rng).unwrap();
         let answers: Vec<_> = queries
             .iter()
             .map(|query| super::subject::single(server.as_ref(), &session, query).unwrap())
             .collect();
-        let got = client.recover(ticket, &answers).unwrap();
+        let got = client.recover(pending, &answers).unwrap();
         let width = table.report.record_bytes as usize;
         assert!(got.bytes() == &records.bytes()[record as usize * width..][..width], "record {record}");
     }

@@ -40,7 +40,7 @@ fn bucket_table(subject: &Subject, (rows, row_bytes, buckets): (u64, u64, u64)) 
     let found = subject.entry.batch.unwrap()(&table.params).expect("good parameters have buckets");
     assert_eq!(found, buckets, "the buckets that were asked for");
     let records = table.report.records;
-    assert!(records.is_multiple_of(buckets), "{records} records are no {buckets} equal buckets");
+    assert!(records.is_multiple_of(buckets), "{records} records do not divide into {buckets} equal buckets");
     let room = records / buckets / table.packing.records_per_row() as u64 * table.packing.rows_per_record();
     assert!(room >= rows, "a bucket has room for {room} of {rows} rows");
     (table, records / buckets)
@@ -54,9 +54,11 @@ fn ask_buckets(
 ) -> Result<Vec<Record>> {
     let session = table.session(client);
     let batch = client.batch().expect("a client of a scheme with buckets asks for a record of each");
-    let (queries, ticket) = batch.query_buckets(places, rng)?;
-    batch
-        .recover_buckets(ticket, &table.answer(&session, &queries).expect("a client's own query is answered"))
+    let (queries, pending) = batch.query_buckets(places, rng)?;
+    batch.recover_buckets(
+        pending,
+        &table.answer(&session, &queries).expect("a client's own query is answered"),
+    )
 }
 
 /// Every record of every bucket, by places that are all different and all the same; first and last.
@@ -147,8 +149,8 @@ pub fn damaged_buckets(subject: &Subject) {
     for server in 0..honest.len() {
         let mut read = |answers: &[Vec<u8>]| {
             let batch = client.batch().unwrap();
-            let (_, ticket) = batch.query_buckets(&places, rng).unwrap();
-            batch.recover_buckets(ticket, answers)
+            let (_, pending) = batch.query_buckets(&places, rng).unwrap();
+            batch.recover_buckets(pending, answers)
         };
         let mut short = honest.clone();
         short[server].pop();
@@ -169,7 +171,7 @@ pub fn damaged_buckets(subject: &Subject) {
     }
 }
 
-/// Only a scheme with batch queries has parameters for buckets, and only for equal ones.
+/// Parameters for buckets are refused without batch queries, and for unequal buckets.
 pub fn buckets_refused(subject: &Subject) {
     let select = |rows, buckets| {
         let shape = TableShape { buckets, ..TableShape::new(rows, MIDDLE.row_bytes, 100) };
@@ -191,7 +193,7 @@ pub fn buckets_refused(subject: &Subject) {
 const WRAPPING: Case = Case { fill: Fill::Byte(0x80), ..LONG };
 const LONG: Case = Case { rows: 3000, row_bytes: 31, fill: Fill::Random };
 
-fn ask_sum(
+fn query_sum(
     table: &Table,
     client: &mut dyn AnyClient,
     (first, ones): (u64, u128),
@@ -199,8 +201,8 @@ fn ask_sum(
 ) -> Result<Record> {
     let session = table.session(client);
     let sum = client.sum().expect("a client of a scheme with sums asks for them");
-    let (queries, ticket) = sum.ask_sum(RecordIndex(first), ones, rng)?;
-    client.recover(ticket, &table.answer(&session, &queries).expect("a client's own query is answered"))
+    let (queries, pending) = sum.query_sum(RecordIndex(first), ones, rng)?;
+    client.recover(pending, &table.answer(&session, &queries).expect("a client's own query is answered"))
 }
 
 /// Few and many records, scattered and consecutive, at both ends of the table and past the last;
@@ -217,7 +219,7 @@ pub fn sums_come_back(subject: &Subject) {
         let firsts = [0, records / 3, records.saturating_sub(128), records - 1];
         for (i, pattern) in patterns.into_iter().enumerate() {
             for first in firsts.iter().cycle().skip(i).take(2).copied() {
-                let record = ask_sum(&table, client.as_mut(), (first, pattern), rng)
+                let record = query_sum(&table, client.as_mut(), (first, pattern), rng)
                     .expect("an honest answer is read");
                 let added = (0..128).filter(|i| pattern >> i & 1 == 1).map(|i| first + i);
                 let added: Vec<&[u8]> =
@@ -238,7 +240,7 @@ pub fn sums_come_back(subject: &Subject) {
             }
         }
         for past in [records, records + 1, u64::MAX] {
-            match ask_sum(&table, client.as_mut(), (past, 1), rng) {
+            match query_sum(&table, client.as_mut(), (past, 1), rng) {
                 Err(Error::Misuse(Misuse::IndexPastEnd { index, len })) => {
                     assert_eq!((index, len), (past, records))
                 }
@@ -255,7 +257,7 @@ pub fn sum_sizes(subject: &Subject) {
     let mut client = table.client(rng);
     let session = table.session(client.as_ref());
     let single = client.query(RecordIndex(0), rng).unwrap().0;
-    let mut sum = |ones| client.sum().unwrap().ask_sum(RecordIndex(0), ones, rng).unwrap().0;
+    let mut sum = |ones| client.sum().unwrap().query_sum(RecordIndex(0), ones, rng).unwrap().0;
     let (none, one, other) = (sum(0), sum(u128::MAX), sum(u128::MAX));
     look_alike(subject, &table, &session, &[&single, &none, &one, &other]);
 }
@@ -277,10 +279,10 @@ fn unit_answers(
 ) -> (AnyPending, Vec<Vec<u8>>) {
     let (units, stream) = streams(table);
     let session = table.session(client);
-    let (queries, ticket) = client.query(RecordIndex(record), rng).unwrap();
+    let (queries, pending) = client.query(RecordIndex(record), rng).unwrap();
     let prepared = stream.prepare(&session, &queries[0]).expect("a client's own query is prepared");
     let answer = |unit| stream.unit(&prepared, unit).expect("a prepared query is answered");
-    (ticket, (0..units.count).map(answer).collect())
+    (pending, (0..units.count).map(answer).collect())
 }
 
 /// Sizes are those of the layout, the units together are the record, and one query suffices to read
@@ -293,13 +295,13 @@ pub fn units_come_back(subject: &Subject) {
         let (units, _) = streams(&table);
         assert!(units.count >= 1 && units.count * units.bytes == table.report.record_bytes, "{units:?}");
         for record in table.some_records() {
-            let (ticket, answers) = unit_answers(&table, client.as_mut(), record, rng);
+            let (pending, answers) = unit_answers(&table, client.as_mut(), record, rng);
             assert!(answers.iter().all(|answer| answer.len() as u64 == units.answer_bytes));
             let client = client.units().expect("a client of a scheme that streams reads units");
             for _ in 0..2 {
                 let mut read: Vec<u8> = Vec::new();
                 for (unit, answer) in (0..).zip(&answers) {
-                    read.extend(client.open_unit(&ticket, unit, answer).unwrap().bytes());
+                    read.extend(client.recover_unit(&pending, unit, answer).unwrap().bytes());
                 }
                 assert!(read == table.record(record), "record {record} of {case:?} came back changed");
             }
@@ -313,7 +315,7 @@ pub fn damaged_units(subject: &Subject) {
     let rng = &mut seeded("damaged units");
     let mut client = table.client(rng);
     let (units, stream) = streams(&table);
-    let (ticket, answers) = unit_answers(&table, client.as_mut(), 1, rng);
+    let (pending, answers) = unit_answers(&table, client.as_mut(), 1, rng);
     let session = table.session(client.as_ref());
     let (queries, _) = client.query(RecordIndex(1), rng).unwrap();
     for len in 0..queries[0].len() {
@@ -324,20 +326,20 @@ pub fn damaged_units(subject: &Subject) {
     let reader = client.units().unwrap();
     for unit in [units.count, u64::MAX] {
         assert!(past(stream.unit(&prepared, unit).err()));
-        assert!(past(reader.open_unit(&ticket, unit, &answers[0]).err()));
+        assert!(past(reader.recover_unit(&pending, unit, &answers[0]).err()));
     }
     for answer in &answers {
         for len in (0..answer.len()).step_by((answer.len() / 64).max(1)) {
-            assert!(matches!(reader.open_unit(&ticket, 0, &answer[..len]), Err(Error::Peer(_))));
+            assert!(matches!(reader.recover_unit(&pending, 0, &answer[..len]), Err(Error::Peer(_))));
         }
         for damaged in damage(answer, rng) {
-            harmless(reader.open_unit(&ticket, 0, &damaged));
+            harmless(reader.recover_unit(&pending, 0, &damaged));
         }
     }
 }
 
 fn mask(subject: &Subject) -> WhiteningEntry {
-    subject.entry.server.mask.unwrap()
+    subject.entry.server.whitening.unwrap()
 }
 
 /// The table under another mask.
@@ -351,7 +353,7 @@ fn resident(image: &MemoryImage) -> &[u8] {
     image.section(Section::Resident).expect("an image has a table")
 }
 
-/// The same rows under two masks: other parameters, other bytes, and the same records with the
+/// One table under two masks has different parameters and bytes, and the same records with the
 /// right parameters.
 pub fn masks_of_their_own(subject: &Subject) {
     for case in [NARROW, WIDE] {
@@ -374,9 +376,9 @@ pub fn masks_of_their_own(subject: &Subject) {
             let server = (subject.entry.server.open)(params, Arc::new(images[1].clone())).unwrap();
             let mut client = (subject.entry.prepare)(params, rng).unwrap().finish().unwrap();
             let session = server.admit(&client.keys()).unwrap();
-            let (queries, ticket) = client.query(RecordIndex(record), rng).unwrap();
+            let (queries, pending) = client.query(RecordIndex(record), rng).unwrap();
             let answer = server.answer_many(&[(&session, queries[0].as_slice())]).remove(0).unwrap();
-            client.recover(ticket, &[answer]).unwrap().bytes().to_vec()
+            client.recover(pending, &[answer]).unwrap().bytes().to_vec()
         };
         assert!(fetched(&params[1]) == table.record(record));
         assert!(fetched(&params[0]) != table.record(record), "{case:?}: a mask that does nothing");

@@ -123,10 +123,10 @@ pub fn full_disk(subject: &Subject) {
         let disk = FullDisk::after(capacity);
         storage((subject.entry.server.encode)(&table.params, &table.records, &disk), ErrorKind::StorageFull);
     }
-    if let Some(revise) = subject.entry.server.revise {
+    if let Some(update_image) = subject.entry.server.update_image {
         let change = RecordChange { record: 0, offset: 0, bytes: vec![1] };
         let disk = FullDisk::holding(table.image.clone());
-        storage(revise(&table.params, &[change], &disk), ErrorKind::StorageFull);
+        storage(update_image(&table.params, &[change], &disk), ErrorKind::StorageFull);
     }
 }
 

@@ -176,17 +176,17 @@ fn check_set(subject: &Subject, set: &str, rows: u64, row_bytes: u64) {
     let keys = client.keys();
     assert_eq!(keys.len() as u64, table.report.costs.keys_bytes, "{set}");
     let session = table.server.admit(&keys).expect("a client's own keys are admitted");
-    let wanted = [0, table.report.records * 2 / 3, table.report.records - 1];
-    let (queries, tickets): (Vec<_>, Vec<_>) = wanted
+    let requested = [0, table.report.records * 2 / 3, table.report.records - 1];
+    let (queries, pendings): (Vec<_>, Vec<_>) = requested
         .map(|record| client.query(RecordIndex(record), rng).expect("a query within bounds"))
         .into_iter()
         .unzip();
-    let asks: Vec<_> = queries.iter().map(|query| (&session, query[0].as_slice())).collect();
-    let answers = table.server.answer_many(&asks);
-    for ((record, ticket), answer) in wanted.into_iter().zip(tickets).zip(answers) {
+    let pairs: Vec<_> = queries.iter().map(|query| (&session, query[0].as_slice())).collect();
+    let answers = table.server.answer_many(&pairs);
+    for ((record, pending), answer) in requested.into_iter().zip(pendings).zip(answers) {
         let answer = answer.expect("a client's own query is answered");
         assert_eq!(answer.len() as u64, table.report.costs.answer_bytes, "{set}");
-        let got = client.recover(ticket, &[answer]).expect("an honest answer is read");
+        let got = client.recover(pending, &[answer]).expect("an honest answer is read");
         assert!(
             got.bytes() == table.record(record),
             "set {set}: record {record} of {case:?} came back changed"

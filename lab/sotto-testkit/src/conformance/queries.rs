@@ -67,19 +67,19 @@ pub fn foreign_tickets(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("foreign tickets");
     let mut client = table.client(rng);
-    let (_, answers) = table.ask(client.as_mut(), table.some_record(), rng);
+    let (_, answers) = table.query(client.as_mut(), table.some_record(), rng);
 
-    let (of_another_client, _) = table.ask(table.client(rng).as_mut(), table.some_record(), rng);
+    let (of_another_client, _) = table.query(table.client(rng).as_mut(), table.some_record(), rng);
     harmless(client.recover(of_another_client, &answers));
 
     let small = subject.table(NARROW);
-    let (of_another_table, answers_there) = small.ask(small.client(rng).as_mut(), 0, rng);
+    let (of_another_table, answers_there) = small.query(small.client(rng).as_mut(), 0, rng);
     harmless(client.recover(of_another_table, &answers));
-    let (ticket, _) = table.ask(client.as_mut(), table.some_record(), rng);
-    harmless(client.recover(ticket, &answers_there));
+    let (pending, _) = table.query(client.as_mut(), table.some_record(), rng);
+    harmless(client.recover(pending, &answers_there));
 
     let stranger = Subject::in_the_clear(&CLEAR).fresh_table(MIDDLE);
-    let (of_another_scheme, _) = stranger.ask(stranger.client(rng).as_mut(), 1, rng);
+    let (of_another_scheme, _) = stranger.query(stranger.client(rng).as_mut(), 1, rng);
     let result = client.recover(of_another_scheme, &answers);
     if subject.private {
         assert!(
@@ -116,9 +116,9 @@ pub fn sessions_outlive_epochs(subject: &Subject) {
     let rng = &mut seeded("sessions outlive epochs");
     let mut client = next.client(rng);
     let kept = table.session(client.as_ref());
-    let (queries, ticket) = client.query(RecordIndex(table.some_record()), rng).unwrap();
+    let (queries, pending) = client.query(RecordIndex(table.some_record()), rng).unwrap();
     let answers = next.answer(&kept, &queries).expect("a session of the epoch before is taken");
-    let read = client.recover(ticket, &answers).expect("an honest answer is read");
+    let read = client.recover(pending, &answers).expect("an honest answer is read");
     assert!(
         read.bytes() == next.record(table.some_record()),
         "a session of the epoch before gave another record"
@@ -128,7 +128,7 @@ pub fn sessions_outlive_epochs(subject: &Subject) {
 /// A limited budget decreases by one with each query and ends in [`Error::Exhausted`].
 pub fn budget(subject: &Subject) {
     if subject.entry.hint_server.is_some() {
-        return super::upkeep::budget(subject);
+        return super::hint_requests::budget(subject);
     }
     let table = subject.table(NARROW);
     let rng = &mut seeded("budget");
@@ -160,7 +160,7 @@ pub fn abilities(subject: &Subject) {
     assert!(buckets.is_none_or(|buckets| buckets == 1), "an ordinary table has one bucket");
     assert_eq!(entry.hint_server.is_some(), table.server.hint_server().is_some(), "orders and supplies");
     assert!(
-        entry.patch.is_none() || entry.server.revise.is_some(),
+        entry.patch.is_none() || entry.server.update_image.is_some(),
         "only a revision writes deltas to patch with"
     );
     assert!(entry.hint_server.is_none() || entry.state.is_some(), "a client that orders hints has a state");
@@ -177,13 +177,14 @@ pub fn batches_equal_singles(subject: &Subject) {
         // Kernels change with the size of a batch, and not with a table's width: where an answer
         // takes a while, only one table has large batches.
         let max = if packs(subject) && case == WIDE { 3 } else { 17 };
-        let asks = asks(&table, max as u64, &mut seeded("batches"));
-        let alone: Vec<Vec<u8>> = asks
+        let random_queries = random_queries(&table, max as u64, &mut seeded("batches"));
+        let alone: Vec<Vec<u8>> = random_queries
             .iter()
             .map(|(session, query)| single(table.server.as_ref(), session, query).unwrap())
             .collect();
         for size in SIZES.into_iter().filter(|size| *size <= max) {
-            let batch: Vec<_> = asks[..size].iter().map(|(session, query)| (session, &query[..])).collect();
+            let batch: Vec<_> =
+                random_queries[..size].iter().map(|(session, query)| (session, &query[..])).collect();
             let answers = table.server.answer_many(&batch);
             assert_eq!(answers.len(), size);
             for (answer, alone) in answers.into_iter().zip(&alone) {
@@ -196,14 +197,14 @@ pub fn batches_equal_singles(subject: &Subject) {
 /// A malformed query at any position gets its error and leaves its neighbors alone.
 pub fn bad_among_good(subject: &Subject) {
     let table = subject.table(MIDDLE);
-    let asks = asks(&table, 5, &mut seeded("bad among good"));
-    let batch: Vec<_> = asks.iter().map(|(session, query)| (session, &query[..])).collect();
+    let random_queries = random_queries(&table, 5, &mut seeded("bad among good"));
+    let batch: Vec<_> = random_queries.iter().map(|(session, query)| (session, &query[..])).collect();
     let good = table.server.answer_many(&batch);
-    for bad in 0..asks.len() {
+    for bad in 0..random_queries.len() {
         let mut batch = batch.clone();
         batch[bad].1 = &batch[bad].1[1..];
         let answers = table.server.answer_many(&batch);
-        assert_eq!(answers.len(), asks.len());
+        assert_eq!(answers.len(), random_queries.len());
         for (index, answer) in answers.into_iter().enumerate() {
             match answer {
                 Err(error) => assert!(index == bad && matches!(error, Error::Peer(_)), "{index}: {error}"),
@@ -214,7 +215,7 @@ pub fn bad_among_good(subject: &Subject) {
 }
 
 /// Queries for various records, each by its own client.
-fn asks(table: &Table, count: u64, rng: &mut dyn CryptoRng) -> Vec<(AnySession, Vec<u8>)> {
+fn random_queries(table: &Table, count: u64, rng: &mut dyn CryptoRng) -> Vec<(AnySession, Vec<u8>)> {
     let mut ask = |index: u64| {
         let mut client = table.client(rng);
         let (mut queries, _) = client.query(RecordIndex(index * 7 % table.report.records), rng).unwrap();

@@ -1,6 +1,6 @@
 //! Damaged states, journals and deltas; and wrong answers.
 
-use super::crashes::{Disk, ask, loaded, saved};
+use super::crashes::{Disk, loaded, query, saved};
 use super::epochs::change_rows;
 use super::subject::{Case, Fill, NARROW, Subject, Table, refill_hints, single};
 use super::wire::harmless;
@@ -20,7 +20,7 @@ fn some_state(table: &Table) -> (Disk, Vec<u8>) {
     let mut disk = Disk::new(client.as_mut());
     for index in 0..5 {
         table.fetch(client.as_mut(), index % table.report.records, rng).unwrap();
-        let _ = ask(client.as_mut(), index % table.report.records, rng);
+        let _ = query(client.as_mut(), index % table.report.records, rng);
     }
     disk.journal = vec![client.state().unwrap().journal().to_vec()];
     let state = saved(client.as_mut());
@@ -62,9 +62,9 @@ fn damaged_state(table: &Table, state: &[u8]) {
                     hint_client.next_hint_request().unwrap();
                 }
                 match client.query(RecordIndex(3), rng) {
-                    Ok((queries, ticket)) => {
+                    Ok((queries, pending)) => {
                         let answers = table.answer(&table.session(client.as_ref()), &queries);
-                        harmless(client.recover(ticket, &answers.expect("what is sent can be answered")));
+                        harmless(client.recover(pending, &answers.expect("what is sent can be answered")));
                     }
                     Err(error) => {
                         assert!(
@@ -105,7 +105,7 @@ pub fn damaged_journals(subject: &Subject) {
     let rng = &mut seeded("missing");
     let mut client = loaded(&table, &disk.base);
     let [first, second] = [0, 1].map(|record| {
-        let _ = ask(client.as_mut(), record, rng);
+        let _ = query(client.as_mut(), record, rng);
         client.state().unwrap().journal().to_vec()
     });
     peer(replay(&second), "a query was left out");
@@ -115,7 +115,7 @@ pub fn damaged_journals(subject: &Subject) {
         let base = saved(client.as_mut());
         refill_hints(client.as_mut(), table.server.as_ref()).unwrap();
         let _ = client.query(RecordIndex(0), rng).unwrap();
-        let _ = ask(client.as_mut(), 0, rng);
+        let _ = query(client.as_mut(), 0, rng);
         let entry = client.state().unwrap().journal().to_vec();
         assert!(loaded(&table, &base).state().unwrap().replay(&entry).is_ok());
         // A client without its first hint response cannot have made a query.
@@ -138,18 +138,18 @@ pub fn lies_do_not_change_what_is_sent(subject: &Subject) {
         if honest.budget() == Budget::Left(0) {
             break;
         }
-        let (queries, ticket) = honest.query(RecordIndex(record), one).unwrap();
+        let (queries, pending) = honest.query(RecordIndex(record), one).unwrap();
         let mut answers = table.answer(&table.session(honest.as_ref()), &queries).unwrap();
-        harmless(honest.recover(ticket, &answers));
-        let (same, ticket) = lied_to.query(RecordIndex(record), other).unwrap();
+        harmless(honest.recover(pending, &answers));
+        let (same, pending) = lied_to.query(RecordIndex(record), other).unwrap();
         assert!(queries == same, "a lie changed query {i}");
         let liar = (i / 2) as usize % answers.len();
         if i % 4 < 2 {
             let at = i as usize * 5 % answers[liar].len();
             answers[liar][at] ^= 1;
         }
-        let number = lied_to.state().unwrap().number(&ticket).unwrap();
-        match lied_to.recover(ticket, &answers) {
+        let number = lied_to.state().unwrap().query_number(&pending).unwrap();
+        match lied_to.recover(pending, &answers) {
             Ok(read) if read.bytes() != table.record(record) => {
                 lied_to.state().unwrap().reject(number);
                 rejected += 1;
@@ -164,7 +164,7 @@ pub fn lies_do_not_change_what_is_sent(subject: &Subject) {
 
 /// Hints follow the table from epoch to epoch, including those of open queries.
 pub fn follow(subject: &Subject) {
-    let revise = subject.entry.server.revise.expect("a scheme that revises");
+    let update_image = subject.entry.server.update_image.expect("a scheme that revises");
     for rows in [1, 9, 100] {
         let table = subject.table(Case { rows, row_bytes: 6, fill: Fill::Random });
         let rng = &mut seeded("follow");
@@ -173,30 +173,30 @@ pub fn follow(subject: &Subject) {
         let (mut image, mut records) = (table.image.clone(), table.records.clone());
         let last = table.report.records - 1;
         for changed in [vec![], vec![rows - 1], (0..rows).step_by(3).collect(), (0..rows).collect()] {
-            let waiting = [0, 0, last, last / 2].map(|record| ask(client.as_mut(), record, rng));
+            let waiting = [0, 0, last, last / 2].map(|record| query(client.as_mut(), record, rng));
             let (changes, next) = change_rows(&table, &records, &changed, rng);
             let sink = MemorySink::holding(image);
-            revise(&table.params, &changes, &sink).unwrap();
+            update_image(&table.params, &changes, &sink).unwrap();
             (image, records) = (sink.into_image(), next);
             let delta = image.artifact(Artifact::RowsDelta).expect("such a scheme writes what changed");
-            client.state().unwrap().follow(delta).unwrap();
+            client.state().unwrap().apply_delta(delta).unwrap();
             let mut back = loaded(&table, &saved(client.as_mut()));
             assert!(saved(back.as_mut()) == saved(client.as_mut()), "a state that followed can be saved");
 
             let server = (subject.entry.server.open)(&table.params, Arc::new(image.clone())).unwrap();
             let width = table.report.record_bytes as usize;
-            let check = |client: &mut dyn AnyClient, (record, queries, ticket)| {
+            let check = |client: &mut dyn AnyClient, (record, queries, pending)| {
                 let queries: Vec<Vec<u8>> = queries;
                 let answers = queries.iter().map(|query| single(server.as_ref(), &session, query).unwrap());
                 let read =
-                    client.recover(ticket, &answers.collect::<Vec<_>>()).expect("a hint that followed");
+                    client.recover(pending, &answers.collect::<Vec<_>>()).expect("a hint that followed");
                 let expected = &records.bytes()[record as usize * width..][..width];
                 assert!(read.bytes() == expected, "record {record} of {rows}");
             };
-            waiting.into_iter().for_each(|asked| check(client.as_mut(), asked));
+            waiting.into_iter().for_each(|open| check(client.as_mut(), open));
             for record in table.some_records() {
-                let asked = ask(client.as_mut(), record, rng);
-                check(client.as_mut(), asked);
+                let open = query(client.as_mut(), record, rng);
+                check(client.as_mut(), open);
             }
         }
     }
@@ -204,16 +204,16 @@ pub fn follow(subject: &Subject) {
 
 /// Deltas cut short, out of order, and of rows that do not exist.
 pub fn damaged_deltas(subject: &Subject) {
-    let revise = subject.entry.server.revise.expect("a scheme that revises");
+    let update_image = subject.entry.server.update_image.expect("a scheme that revises");
     let table = subject.table(NARROW);
     let rng = &mut seeded("deltas");
     let (changes, _) = change_rows(&table, &table.records, &(0..table.case.rows).collect::<Vec<_>>(), rng);
     let sink = MemorySink::holding(table.image.clone());
-    revise(&table.params, &changes, &sink).unwrap();
+    update_image(&table.params, &changes, &sink).unwrap();
     let image = sink.into_image();
     let delta = image.artifact(Artifact::RowsDelta).unwrap();
     let rows: Vec<&[u8]> = delta.chunks_exact(8 + table.report.record_bytes as usize).collect();
-    let follow = |delta: &[u8]| table.client(&mut seeded("client")).state().unwrap().follow(delta);
+    let follow = |delta: &[u8]| table.client(&mut seeded("client")).state().unwrap().apply_delta(delta);
     assert!(follow(delta).is_ok() && rows.len() > 3);
     for len in 1..rows[0].len() {
         peer(follow(&delta[..len]), len);

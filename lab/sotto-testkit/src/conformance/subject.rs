@@ -197,7 +197,7 @@ impl Table {
     /// with all that it can request now, and later with those that its queries make it request.
     ///
     /// # Errors
-    /// Those of the scheme.
+    /// The errors of the scheme.
     pub fn client_of(&self, image: &MemoryImage, rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyClient>> {
         RefilledClient::of(self.entry, &self.params, image, self.unstocked(image, rng)?)
     }
@@ -205,7 +205,7 @@ impl Table {
     /// A client prepared from an image, which has requested no hints.
     ///
     /// # Errors
-    /// Those of the scheme.
+    /// The errors of the scheme.
     pub fn unstocked(&self, image: &MemoryImage, rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyClient>> {
         let mut prepare = (self.entry.prepare)(&self.params, rng)?;
         for need in prepare.needs() {
@@ -237,24 +237,24 @@ impl Table {
     }
 
     /// A query for a record, and its answers.
-    pub fn ask(
+    pub fn query(
         &self,
         client: &mut dyn AnyClient,
         record: u64,
         rng: &mut dyn CryptoRng,
     ) -> (AnyPending, Vec<Vec<u8>>) {
         let session = self.session(client);
-        let (queries, ticket) = client.query(RecordIndex(record), rng).expect("a query within bounds");
-        (ticket, self.answer(&session, &queries).expect("a client's own query is answered"))
+        let (queries, pending) = client.query(RecordIndex(record), rng).expect("a query within bounds");
+        (pending, self.answer(&session, &queries).expect("a client's own query is answered"))
     }
 
     /// Looks a record up.
     ///
     /// # Errors
-    /// Those of `recover`.
+    /// The errors of `recover`.
     pub fn fetch(&self, client: &mut dyn AnyClient, record: u64, rng: &mut dyn CryptoRng) -> Result<Record> {
-        let (ticket, answers) = self.ask(client, record, rng);
-        client.recover(ticket, &answers)
+        let (pending, answers) = self.query(client, record, rng);
+        client.recover(pending, &answers)
     }
 
     /// Looks a row up and compares it with the plain table; if it spans very many records, only
@@ -284,7 +284,7 @@ impl Table {
 /// The answer to one query.
 ///
 /// # Errors
-/// Those of the server.
+/// The errors of the server.
 pub fn single(server: &dyn AnyServer, session: &AnySession, query: &[u8]) -> Result<Vec<u8>> {
     let mut answers = server.answer_many(&[(session, query)]);
     assert_eq!(answers.len(), 1, "one query has one result");
@@ -348,8 +348,8 @@ impl AnyClient for RefilledClient {
         self.refill()?;
         Ok(queries)
     }
-    fn recover(&mut self, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Record> {
-        self.client.recover(ticket, answers)
+    fn recover(&mut self, pending: AnyPending, answers: &[Vec<u8>]) -> Result<Record> {
+        self.client.recover(pending, answers)
     }
     fn budget(&self) -> Budget {
         self.client.budget()
@@ -374,13 +374,13 @@ impl AnyClient for RefilledClient {
 /// Has all hints made that a client can request, where a server makes them.
 ///
 /// # Errors
-/// Those of the scheme.
+/// The errors of the scheme.
 pub fn refill_hints(client: &mut dyn AnyClient, server: &dyn AnyServer) -> Result<()> {
     let (Some(hint_client), Some(hint_server)) = (client.hint_client(), server.hint_server()) else {
         return Ok(());
     };
-    while let Some(order) = hint_client.next_hint_request()? {
-        hint_client.apply_hint_response(&hint_server.answer_hint_request(&order)?)?;
+    while let Some(request) = hint_client.next_hint_request()? {
+        hint_client.apply_hint_response(&hint_server.answer_hint_request(&request)?)?;
     }
     Ok(())
 }

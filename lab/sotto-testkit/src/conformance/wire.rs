@@ -17,12 +17,12 @@ pub fn sizes(subject: &Subject) {
         assert_eq!(table.server.answer_bytes() as u64, costs.answer_bytes);
         let session = table.session(client.as_ref());
         for record in table.some_records() {
-            let (queries, ticket) = client.query(RecordIndex(record), rng).unwrap();
+            let (queries, pending) = client.query(RecordIndex(record), rng).unwrap();
             assert_eq!(queries.len(), subject.entry.query_servers);
             assert!(queries.iter().all(|query| query.len() as u64 == costs.query_bytes));
             let answers = table.answer(&session, &queries).unwrap();
             assert!(answers.iter().all(|answer| answer.len() as u64 == costs.answer_bytes));
-            let read = client.recover(ticket, &answers).unwrap();
+            let read = client.recover(pending, &answers).unwrap();
             assert!(read.bytes() == table.record(record), "record {record} of {case:?} came back changed");
         }
     }
@@ -47,14 +47,14 @@ pub fn answer_lengths(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("answer lengths");
     let mut client = table.client(rng);
-    let (_, answers) = table.ask(client.as_mut(), table.some_record(), rng);
+    let (_, answers) = table.query(client.as_mut(), table.some_record(), rng);
     for server in 0..answers.len() {
         for wrong in wrong_lengths(&answers[server]) {
             // `recover` consumes the pending secret, so every attempt has its own query.
-            let (_, ticket) = client.query(RecordIndex(table.some_record()), rng).unwrap();
+            let (_, pending) = client.query(RecordIndex(table.some_record()), rng).unwrap();
             let mut damaged = answers.clone();
             damaged[server] = wrong;
-            wrong_length(client.recover(ticket, &damaged), damaged[server].len());
+            wrong_length(client.recover(pending, &damaged), damaged[server].len());
         }
     }
 }
@@ -91,13 +91,13 @@ pub fn damaged_answers(subject: &Subject) {
         let table = subject.table(case);
         let rng = &mut seeded("damaged answers");
         let mut client = table.client(rng);
-        let (_, answers) = table.ask(client.as_mut(), 0, rng);
+        let (_, answers) = table.query(client.as_mut(), 0, rng);
         for server in 0..answers.len() {
             for damaged in damage_with(&answers[server], flips(case), rng) {
-                let (_, ticket) = client.query(RecordIndex(0), rng).unwrap();
+                let (_, pending) = client.query(RecordIndex(0), rng).unwrap();
                 let mut answers = answers.clone();
                 answers[server] = damaged;
-                match client.recover(ticket, &answers) {
+                match client.recover(pending, &answers) {
                     Ok(record) => assert_eq!(record.bytes().len() as u64, table.report.record_bytes),
                     Err(Error::Unreadable) => {}
                     Err(error) => peer(&error),
@@ -133,11 +133,11 @@ pub fn answer_count(subject: &Subject) {
     let table = subject.table(NARROW);
     let rng = &mut seeded("answer count");
     let mut client = table.client(rng);
-    let (_, answers) = table.ask(client.as_mut(), 0, rng);
+    let (_, answers) = table.query(client.as_mut(), 0, rng);
     let more = [&answers[..], &answers[..1]].concat();
     for wrong in [&more[..], &answers[1..], &[]] {
-        let (_, ticket) = client.query(RecordIndex(0), rng).unwrap();
-        match client.recover(ticket, wrong) {
+        let (_, pending) = client.query(RecordIndex(0), rng).unwrap();
+        match client.recover(pending, wrong) {
             Err(Error::Peer(PeerMisbehaved::Count { got, want, .. })) => {
                 assert_eq!((got, want), (wrong.len() as u64, answers.len() as u64));
             }

@@ -104,7 +104,7 @@ fn ledger_of_protection() {
     let spoiled = security.lines().find(|line| line.contains("make rows that spoil lookups")).unwrap();
     for entry in schemes() {
         let is_listed = spoiled.contains(&format!("`{}`", name(entry)));
-        assert_eq!(is_listed, entry.server.mask.is_some(), "{} in SECURITY.md", entry.id);
+        assert_eq!(is_listed, entry.server.whitening.is_some(), "{} in SECURITY.md", entry.id);
     }
 }
 

@@ -46,15 +46,15 @@ fn abilities(entry: &SchemeEntry) -> String {
     let server = &entry.server;
     let all = [
         ("batch", entry.batch.is_some()),
-        ("mask", server.mask.is_some()),
+        ("whitening", server.whitening.is_some()),
         ("parts", server.parts.is_some()),
         ("patch", entry.patch.is_some()),
         ("proven", entry.proven),
-        ("revise", server.revise.is_some()),
+        ("update", server.update_image.is_some()),
         ("state", entry.state.is_some()),
         ("sum", entry.sum.is_some()),
         ("units", entry.units.is_some()),
-        ("upkeep", entry.hint_server.is_some()),
+        ("hint-server", entry.hint_server.is_some()),
     ];
     let all: Vec<&str> = all.iter().filter_map(|(name, has)| has.then_some(*name)).collect();
     all.join(" ")

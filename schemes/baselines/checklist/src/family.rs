@@ -110,7 +110,7 @@ impl Family for PuncturedSets {
     ) -> DraftQuery<Self> {
         // Places are numbered with 32 bits.
         let place = row as u32;
-        let (slot, position) = choose(&tools.trees, hints, place, rng.next_u64(), &mut tools.room);
+        let (slot, position) = choose(&tools.trees, hints, place, rng.next_u64(), &mut tools.scratch);
         let found = hints.get(slot as usize).map(|hint| (hint.set, position));
         let QueryPair { queries, form, fresh } = build(place, found, tools, rng);
         let slot = either(u32::from(form == SPEND), [hints.len() as u32, slot]);

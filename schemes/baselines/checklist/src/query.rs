@@ -55,7 +55,7 @@ pub(crate) fn build(
     // branch.
     let (hint, hinted) = found.unwrap_or(random);
 
-    let (trees, room) = (&tools.trees, &mut tools.room);
+    let (trees, scratch) = (&tools.trees, &mut tools.scratch);
     let last = trees.numbers() as u32 - 1;
 
     // n is a power of two, so both probabilities are exact.
@@ -70,15 +70,15 @@ pub(crate) fn build(
             break position;
         }
     };
-    let member = at(trees.grow([fresh.root].into_iter(), room), other) ^ fresh.shift;
+    let member = at(trees.grow([fresh.root].into_iter(), scratch), other) ^ fresh.shift;
 
     let set = choose_set(shared, [&hint, &fresh]);
     let position = either(first, [either(second, [hinted, own]), other]);
-    let extra = either(first, [outside(&set, position, trees, room, rng), member]);
+    let extra = either(first, [outside(&set, position, trees, scratch, rng), member]);
     let to_first = Query::new(trees, &set, position, extra);
 
     let position = either(second, [own, other]);
-    let extra = either(second, [outside(&fresh, position, trees, room, rng), member]);
+    let extra = either(second, [outside(&fresh, position, trees, scratch, rng), member]);
     let to_second = Query::new(trees, &fresh, position, extra);
 
     let form = (u32::from(FIRST) * first + u32::from(SECOND) * second) as u8;
@@ -112,12 +112,12 @@ impl Query {
     /// Passes the members to `each`, in runs that do not reveal the position.
     #[cfg(feature = "server")]
     pub(crate) fn members(&self, trees: &Trees<u32>, mut each: impl FnMut(&mut dyn Iterator<Item = usize>)) {
-        let (key, mut room, mut beside) =
+        let (key, mut scratch, mut beside) =
             (Aes::new(&self.salt), TreeScratch::default(), self.beside.as_slice());
         let place = |number: &u32| (number ^ self.shift) as usize;
         for level in 0..trees.depth() {
             let (now, below) = beside.split_at_checked(trees.fan(level) - 1).unwrap_or_default();
-            each(&mut trees.grow_below(&key, level, now, &mut room).iter().map(place));
+            each(&mut trees.grow_below(&key, level, now, &mut scratch).iter().map(place));
             beside = below;
         }
         each(&mut self.others.iter().map(place));

@@ -17,12 +17,12 @@ pub(crate) fn choose(
     hints: &[Hint<u32>],
     place: u32,
     coins: u64,
-    room: &mut TreeScratch<u32>,
+    scratch: &mut TreeScratch<u32>,
 ) -> (u32, u32) {
     let mut positions = Vec::with_capacity(hints.len());
     let mut count = 0;
     for hints in hints.chunks(trees.together()) {
-        let numbers = trees.grow(hints.iter().map(|hint| hint.set.root), room);
+        let numbers = trees.grow(hints.iter().map(|hint| hint.set.root), scratch);
         for (hint, numbers) in hints.iter().zip(numbers.chunks_exact(trees.numbers())) {
             let position = find(numbers, place ^ hint.set.shift);
             count += u64::from(position != NOWHERE);
@@ -61,17 +61,17 @@ mod tests {
         each(&KeyedSets::new(&params.trees(), &[9; 16]), 0..120, tools, |id, set, _| {
             hints[id as usize].set = set
         });
-        let (trees, room) = (&tools.trees, &mut tools.room);
+        let (trees, scratch) = (&tools.trees, &mut tools.scratch);
         for place in [0, 77, 255] {
             let mut containing = Vec::new();
             for (slot, hint) in (0u32..).zip(&hints) {
-                let numbers = trees.grow([hint.set.root].into_iter(), room);
+                let numbers = trees.grow([hint.set.root].into_iter(), scratch);
                 let position = numbers.iter().position(|number| number ^ hint.set.shift == place);
                 containing.extend(position.map(|position| (slot, position as u32)));
             }
             let steps = containing.len() as u64 * 16;
             let chosen: Vec<_> = (0..steps)
-                .map(|i| choose(trees, &hints, place, u64::MAX / steps * i + (1 << 40), room))
+                .map(|i| choose(trees, &hints, place, u64::MAX / steps * i + (1 << 40), scratch))
                 .collect();
             let expected: Vec<_> = containing.iter().flat_map(|found| vec![*found; 16]).collect();
             assert_eq!(chosen, expected);
@@ -79,7 +79,7 @@ mod tests {
             for (slot, hint) in (0..).zip(&hints) {
                 without.extend((!containing.iter().any(|(found, _)| *found == slot)).then_some(*hint));
             }
-            let found = choose(trees, &without, place, 1 << 63, room);
+            let found = choose(trees, &without, place, 1 << 63, scratch);
             assert_eq!(found, (without.len() as u32, NOWHERE));
         }
     }

@@ -85,7 +85,7 @@ pub(crate) fn each(
     tools: &mut Workspace<PuncturedSets>,
     mut each: impl FnMut(u32, Set<u32>, &[u32]),
 ) {
-    let (trees, room, places) = (&tools.trees, &mut tools.room, &mut tools.own);
+    let (trees, scratch, places) = (&tools.trees, &mut tools.scratch, &mut tools.own);
     let mut left: Vec<u32> = ids.collect();
     let mut attempt = 0;
     // At least 2.5 of eight candidates are without repetition on average, so this ends soon.
@@ -93,7 +93,7 @@ pub(crate) fn each(
         let mut again = Vec::new();
         for ids in left.chunks(trees.together()) {
             let mut sets: Vec<Set<u32>> = ids.iter().map(|id| keyed.candidate(*id, attempt)).collect();
-            let numbers = trees.grow(sets.iter().map(|set| set.root), room);
+            let numbers = trees.grow(sets.iter().map(|set| set.root), scratch);
             for ((id, set), numbers) in ids.iter().zip(&sets).zip(numbers.chunks_exact(trees.numbers())) {
                 if places.differ(numbers) {
                     each(*id, *set, numbers);
@@ -110,7 +110,7 @@ pub(crate) fn each(
 
 /// Whether a set has no repetitions.
 pub(crate) fn is_one(set: &Set<u32>, tools: &mut Workspace<PuncturedSets>) -> bool {
-    tools.own.differ(tools.trees.grow([set.root].into_iter(), &mut tools.room))
+    tools.own.differ(tools.trees.grow([set.root].into_iter(), &mut tools.scratch))
 }
 
 /// A set that contains a place at a random position and is otherwise random; and that position.
@@ -124,7 +124,7 @@ pub(crate) fn containing(
         rng.fill_bytes(&mut root.salt);
         rng.fill_bytes(&mut root.seed);
         let position = rng.next_u32() & (tools.trees.numbers() as u32 - 1);
-        let numbers = tools.trees.grow([root].into_iter(), &mut tools.room);
+        let numbers = tools.trees.grow([root].into_iter(), &mut tools.scratch);
         // A shift adds or removes no repetition, so the number of iterations does not depend on the
         // place.
         if tools.own.differ(numbers) {
@@ -139,10 +139,10 @@ pub(crate) fn outside(
     set: &Set<u32>,
     position: u32,
     trees: &Trees<u32>,
-    room: &mut TreeScratch<u32>,
+    scratch: &mut TreeScratch<u32>,
     rng: &mut dyn CryptoRng,
 ) -> u32 {
-    let numbers = trees.grow([set.root].into_iter(), room);
+    let numbers = trees.grow([set.root].into_iter(), scratch);
     loop {
         let place = rng.next_u32() & trees.mask();
         let found = find(numbers, place ^ set.shift);
@@ -226,11 +226,11 @@ mod tests {
         let mut positions = Vec::new();
         for place in [0, 1, 4000, 4095, 17, 17, 17] {
             let (set, position) = containing(place, tools, rng);
-            let numbers = tools.trees.grow([set.root].into_iter(), &mut tools.room).to_vec();
+            let numbers = tools.trees.grow([set.root].into_iter(), &mut tools.scratch).to_vec();
             let here = (at(&numbers, position) ^ set.shift, find(&numbers, place ^ set.shift));
             assert_eq!(here, (place, position));
             for _ in 0..300 {
-                let other = outside(&set, position, &tools.trees, &mut tools.room, rng);
+                let other = outside(&set, position, &tools.trees, &mut tools.scratch, rng);
                 assert!(other == place || find(&numbers, other ^ set.shift) == NOWHERE);
             }
             positions.push(position);

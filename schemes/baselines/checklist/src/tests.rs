@@ -132,8 +132,8 @@ fn hints_contain_rows_as_often_after_queries_as_before() {
     let (mut before, mut after) = ([0u32; 8], [0u32; 8]);
     let count = |client: &Client<_>, counts: &mut [u32; 8]| {
         for hint in client.hints() {
-            let (trees, mut room) = (params.trees(), TreeScratch::default());
-            let numbers = trees.grow([hint.set.root].into_iter(), &mut room);
+            let (trees, mut scratch) = (params.trees(), TreeScratch::default());
+            let numbers = trees.grow([hint.set.root].into_iter(), &mut scratch);
             numbers.iter().for_each(|number| counts[(number ^ hint.set.shift) as usize] += 1);
         }
     };

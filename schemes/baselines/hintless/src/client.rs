@@ -46,7 +46,7 @@ impl MatrixClient<Hintless> for Client {
         secrets: Vec<SecretKey>,
         answer: Vec<Vec<u64>>,
     ) -> Result<Vec<u8>> {
-        let (words, products) = answer.split_first().ok_or(Misuse::ForeignValue("ticket"))?;
+        let (words, products) = answer.split_first().ok_or(Misuse::ForeignValue("pending query"))?;
         let products = self.linpir.products(&secrets, products.as_chunks().0)?;
         let words = words.iter().zip(products.iter());
         Ok(words.map(|(word, product)| byte((*word as u32).wrapping_sub(*product))).collect())

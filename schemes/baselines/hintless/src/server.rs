@@ -80,7 +80,7 @@ impl MatrixServer<Hintless> for Server {
 
     /// The changed bytes, and the rows of the hint of every block that they touch. Queries do not depend
     /// on the table, so nothing changes for clients.
-    fn revise(params: &Params<Hintless>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+    fn update_image(params: &Params<Hintless>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let (linpir, block_rows) = (linpir(params)?, params.block_rows as usize);
         let blocks = |entries: &[ByteChange]| {
             let mut blocks: Vec<usize> =

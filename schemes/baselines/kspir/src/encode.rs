@@ -36,7 +36,7 @@ pub(crate) fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -
 ///
 /// # Errors
 /// Storage errors.
-pub(crate) fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+pub(crate) fn update_image(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
     let grid = params.grid();
     let mut blocks = BTreeSet::new();
     for RecordChange { record, offset, bytes } in changes {
@@ -74,7 +74,7 @@ impl RecordSource for StoredRecords<'_> {
 /// them.
 ///
 /// # Errors
-/// Those of `rows`; storage errors.
+/// The errors of `rows`; storage errors.
 pub(crate) fn write_blocks(
     params: &Params,
     rows: &dyn RecordSource,

@@ -85,8 +85,8 @@ impl MatrixServer<KsPir> for Server {
         encode::encode(params, rows, out)
     }
 
-    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-        encode::revise(params, changes, out)
+    fn update_image(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        encode::update_image(params, changes, out)
     }
 
     fn records(params: &Params, held: PartSection) -> Box<dyn RecordSource> {
@@ -181,7 +181,8 @@ impl MatrixServer<KsPir> for Server {
     fn finish(
         params: &Params,
         (): &(),
-        (Session(session), _): (&Session, &Query),
+        Session(session): &Session,
+        _: &Query,
         Partial { ciphers, .. }: Partial,
     ) -> Result<Vec<Vec<u64>>> {
         let (ring, grid) = (ring()?, params.grid());
@@ -227,9 +228,9 @@ impl Server {
                 key.apply_hoisted(ring, &hoisted, image, scratch);
                 lowered(image, scratch)
             };
-            let room = || (Scratch::new(ring), Ciphertext::unfilled(ring, ModulusLevel::Full, 1));
+            let buffers = || (Scratch::new(ring), Ciphertext::unfilled(ring, ModulusLevel::Full, 1));
             all.push(lowered(start, &mut Scratch::new(ring)));
-            all.extend(first.par_iter().map_init(room, one).collect::<Vec<_>>());
+            all.extend(first.par_iter().map_init(buffers, one).collect::<Vec<_>>());
         }
         all
     }
@@ -238,14 +239,14 @@ impl Server {
     /// step.
     fn folded(&self, query: &ExpandedQuery, sums: &[u64], block: usize, scratch: &mut Scratch) -> Ciphertext {
         let (ring, giants) = (self.ring, self.grid.giants());
-        let room = |_| Ciphertext::unfilled(ring, ModulusLevel::Main, 1);
+        let buffers = |_| Ciphertext::unfilled(ring, ModulusLevel::Main, 1);
         let cols = block * giants..(block + 1) * giants;
-        let mut ciphers: Vec<Ciphertext> = cols.clone().map(room).collect();
+        let mut ciphers: Vec<Ciphertext> = cols.clone().map(buffers).collect();
         let mut out: Vec<&mut [u64]> = ciphers.iter_mut().flat_map(Ciphertext::components_mut).collect();
         gather(&self.words, &self.layout, COMPS, sums, cols, &mut out);
         let mut ciphers = ciphers.into_iter();
         let mut sum = ciphers.next().unwrap_or_else(|| Ciphertext::zero(ring, ModulusLevel::Main, 1));
-        let mut turned = room(0);
+        let mut turned = buffers(0);
         for (key, c) in query.session.giants.iter().zip(ciphers) {
             key.apply(ring, &c, &mut turned, scratch);
             sum.add(ring, &turned);

@@ -44,12 +44,12 @@ impl<'a> GuessParities<'a> {
 
     /// The parities of all partitions, of a row's size each.
     pub(crate) fn all(&mut self, trees: &Trees<u16>, query: &Query) -> Zeroizing<Vec<u8>> {
-        let (key, mut room) = (Aes::new(&query.salt), TreeScratch::default());
+        let (key, mut scratch) = (Aes::new(&query.salt), TreeScratch::default());
         let mut parities = Zeroizing::new(vec![0; self.width]);
         let mut beside = query.beside.as_slice();
         for level in 0..trees.depth() {
             let (now, below) = beside.split_at_checked(trees.fan(level) - 1).unwrap_or_default();
-            let offsets = trees.grow_below(&key, level, now, &mut room);
+            let offsets = trees.grow_below(&key, level, now, &mut scratch);
             offsets.iter_mut().for_each(|number| *number ^= query.shift);
             parities = self.spread(&parities, offsets, trees.span(level + 1));
             beside = below;
@@ -126,28 +126,32 @@ mod tests {
             let (trees, width) = (params.trees(), row_bytes as usize);
             let table: Vec<u8> = (0..params.table_bytes()).map(|i| ((i * 2654435761) >> 24) as u8).collect();
             let Set { root, shift } = KeyedSets::new(&trees, &[6; 16]).candidate(9, 0);
-            let mut room = TreeScratch::default();
-            let numbers = trees.grow([root].into_iter(), &mut room).to_vec();
+            let mut scratch = TreeScratch::default();
+            let numbers = trees.grow([root].into_iter(), &mut scratch).to_vec();
             let mut guesses = GuessParities::new(&params, &table);
-            for wanted in (0..params.numbers()).step_by(1 + params.numbers() / 20) {
-                let query = Query::new(&trees, &Set { root, shift }, wanted as u32);
+            for requested in (0..params.numbers()).step_by(1 + params.numbers() / 20) {
+                let query = Query::new(&trees, &Set { root, shift }, requested as u32);
                 let parities = guesses.all(&trees, &query);
                 assert_eq!(parities.len(), params.numbers() * width);
                 let mut expected = vec![0; width];
-                for (partition, number) in numbers.iter().enumerate().filter(|(at, _)| *at != wanted) {
+                for (partition, number) in numbers.iter().enumerate().filter(|(at, _)| *at != requested) {
                     let row = partition << params.ratio_bits() | usize::from(number ^ shift);
                     let row = table.get(row * width..(row + 1) * width).unwrap_or_default();
                     expected.iter_mut().zip(row).for_each(|(sum, byte)| *sum ^= byte);
                 }
-                assert_eq!(parities[wanted * width..][..width], expected, "{rows} rows, {wanted}");
+                assert_eq!(parities[requested * width..][..width], expected, "{rows} rows, {requested}");
                 // For the next partition in its leaf, one number moves to the requested partition.
-                let next = wanted ^ 1;
-                for partition in [next, wanted] {
+                let next = requested ^ 1;
+                for partition in [next, requested] {
                     let row = partition << params.ratio_bits() | usize::from(numbers[next] ^ shift);
                     let row = table.get(row * width..(row + 1) * width).unwrap_or_default();
                     expected.iter_mut().zip(row).for_each(|(sum, byte)| *sum ^= byte);
                 }
-                assert_eq!(parities[next * width..][..width], expected, "{rows} rows, {next} for {wanted}");
+                assert_eq!(
+                    parities[next * width..][..width],
+                    expected,
+                    "{rows} rows, {next} for {requested}"
+                );
             }
         }
     }

@@ -47,12 +47,12 @@ mod tests {
         let (trees, keyed) = (params.trees(), KeyedSets::new(&params.trees(), &[9; 16]));
         let mut hints = vec![Hint::default(); 120];
         (0..).zip(&mut hints).for_each(|(id, hint)| hint.set = keyed.candidate(id, 0));
-        let mut room = TreeScratch::default();
+        let mut scratch = TreeScratch::default();
         for row in [0, 77, 255] {
             let place = PartitionOffset::of(&params, row);
             let mut containing = Vec::new();
             for (slot, hint) in (0..).zip(&hints) {
-                let numbers = trees.grow([hint.set.root].into_iter(), &mut room);
+                let numbers = trees.grow([hint.set.root].into_iter(), &mut scratch);
                 let has = numbers[place.partition as usize] ^ hint.set.shift == place.offset;
                 containing.extend(has.then_some(slot));
             }

@@ -127,8 +127,8 @@ impl PassFamily for FullSets {
         let rows = [longer(parities, row_bytes)?, longer(entries, row_bytes)?];
         let of = Zeroizing::new(vec![0; params.partitions()]);
         // Below 2^16.
-        let stock = BackupsUsed { of, all: params.backups() as u16 };
-        Ok(Hints::new(params, prf, hints::fresh(params)?, rows, stock))
+        let backup_stock = BackupsUsed { of, all: params.backups() as u16 };
+        Ok(Hints::new(params, prf, hints::fresh(params)?, rows, backup_stock))
     }
 }
 
@@ -158,7 +158,7 @@ impl Family for FullSets {
         let unused = none + client.next as u32;
         let instead = PartitionPlace { partition: row.partition, offset: replacement(prf, promoted) };
         let real = RealOffsets::choose(found, (chosen, hints.hint(chosen)), unused, instead);
-        let query = real.build(prf, &mut client.room);
+        let query = real.build(prf, &mut client.scratch);
         Ok((query, QueryPlan { place: row.number(), chosen, promoted, before }))
     }
 
@@ -183,7 +183,7 @@ impl Family for FullSets {
         let found = 1 ^ equal(plan.promoted, hints.none());
         let promoted = (plan.promoted, LIVE | WAITING | PROMOTED);
         hints.promote(prf, found as u8, plan.chosen, promoted, row);
-        if let Some(used) = hints.stock.of.get_mut(usize::from(row.partition)) {
+        if let Some(used) = hints.backup_stock.of.get_mut(usize::from(row.partition)) {
             *used += found as u16;
         }
     }
@@ -210,22 +210,22 @@ impl Family for FullSets {
     type FamilyState = AnsweredRows;
     const NOTHING: AnswerEffect<u32> = AnswerEffect { promoted: u32::MAX, kept: NEVER };
 
-    fn keep(client: &mut Client, asked: &OpenQuery<QueryPlan>, row: Option<&[u8]>) -> u32 {
-        let QueryPlan { place, promoted, before, .. } = asked.plan;
+    fn keep(client: &mut Client, open_queries: &OpenQuery<QueryPlan>, row: Option<&[u8]>) -> u32 {
+        let QueryPlan { place, promoted, before, .. } = open_queries.plan;
         client.hints.second_mut(promoted).zeroize();
         if let Some(hint) = client.hints.of.get_mut(promoted as usize) {
             hint.mark &= !WAITING;
         }
         // The number is below 2^24. A row that was requested before is stored already: there is no
         // query NEVER. The black box keeps the selection from becoming a branch.
-        let (number, again) = (asked.number as u32, black_box(1 ^ equal(before, NEVER)));
+        let (number, again) = (open_queries.number as u32, black_box(1 ^ equal(before, NEVER)));
         client.own.put(pick(again, NEVER, number), place, row);
         pick(again, before, number)
     }
 
     /// Hints and backups of other partitions have the row that the key determines.
     fn follow(hints: &mut Hints<FullSets>, _: &Prf<FullSets>, k: u64, touched: &[(u32, &[u8])]) {
-        let home = backups(hints.first_backup(), hints.stock.all, k);
+        let home = backups(hints.first_backup(), hints.backup_stock.all, k);
         for (id, change) in touched {
             if !home.contains(id) && hints.is(*id, LIVE | OWED | FRESH) {
                 add(hints.parity_mut(*id), change);
@@ -237,7 +237,7 @@ impl Family for FullSets {
     /// and backups whose replacement entry is still needed have that.
     fn follow_own(client: &mut Client, k: u64, changes: &PartitionDelta<'_>) {
         let hints = &mut client.hints;
-        for id in backups(hints.first_backup(), hints.stock.all, k) {
+        for id in backups(hints.first_backup(), hints.backup_stock.all, k) {
             let hint = hints.hint(id);
             if hint.mark & PROMOTED != 0
                 && hint.mark & KNOWN != 0

@@ -13,7 +13,9 @@ use sotto_core::Result;
 use sotto_hints::codec::{StateReader, put, reserve};
 use sotto_hints::one_server::row_order::{below, pick};
 use sotto_hints::one_server::run::{Chooser, IdRun, PartitionRange};
-use sotto_hints::one_server::{Hint, Hints, LIVE, OWED, ParitySums, PartitionPlace, Prf, Stock, TablePass};
+use sotto_hints::one_server::{
+    BackupStock, Hint, Hints, LIVE, OWED, ParitySums, PartitionPlace, Prf, TablePass,
+};
 use sotto_math::parities::PartitionWindow;
 use std::io::Write;
 use std::ops::Range;
@@ -122,7 +124,7 @@ pub struct BackupsUsed {
 
 /// The next backup of a partition; none if there is none left.
 pub(crate) fn next_backup(hints: &Hints<FullSets>, partition: u16) -> u32 {
-    let BackupsUsed { of, all } = &hints.stock;
+    let BackupsUsed { of, all } = &hints.backup_stock;
     let used = u32::from(of.get(usize::from(partition)).copied().unwrap_or(u16::MAX));
     let id = backups(hints.first_backup(), *all, partition.into()).start + used;
     pick(below(used, (*all).into()), id, hints.none())
@@ -135,7 +137,7 @@ pub(crate) fn backups(first: usize, all: u16, partition: u64) -> Range<u32> {
     first..first + u32::from(all)
 }
 
-impl Stock<FullSets> for BackupsUsed {
+impl BackupStock<FullSets> for BackupsUsed {
     type StockCounts = ();
 
     fn counted(&self) {}

@@ -146,12 +146,12 @@ pub(crate) fn candidates(numbers: &HintNumbers) -> u64 {
 /// The sequences of queries that the bound covers.
 pub(crate) fn covered(numbers: &HintNumbers) -> &'static str {
     if numbers.backups >= numbers.queries {
-        "of any query of the whole budget, whatever is asked"
+        "of any query of the whole budget, for all sequences of rows"
     } else if numbers.backups >= numbers.partition_rows {
-        "of any query of the whole budget, if no row is asked for again before it was read"
+        "of any query of the whole budget, if no row is requested again before it was read"
     } else {
         "of any query of the whole budget, if rows are chosen without regard to the table's public order and \
-         none is asked for again before it was read; other sequences use up the backups of a partition"
+         none is requested again before it was read; other sequences use up the backups of a partition"
     }
 }
 

@@ -91,7 +91,7 @@ impl PlaintextTable {
     /// Opens an image that has some columns.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub(super) fn open_some(params: &Params, cols: Range<usize>, image: Arc<dyn Image>) -> Result<Self> {
         let shape = shape_of(params, cols.len())?;
         let bytes = match params.literal.form {

@@ -13,7 +13,7 @@ use crate::message::{Answer, Keys, Query};
 use crate::params::{Inner, Params};
 use crate::rings::on_ring;
 use rayon::prelude::*;
-use sotto_core::server::together;
+use sotto_core::server::with_successes;
 use sotto_core::{Image, PartIndex, PartScheme, PeerMisbehaved, Result};
 use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
 use sotto_lattice::bgv::{Ciphertext, Level, RnsRing, SlotRing};
@@ -102,7 +102,7 @@ impl PartScheme for BgvPir {
         let (table, params) = (&part.table, part.table.params());
         let some = |queries: &[(&Session, Query)]| {
             let prepared = queries.par_iter().map(|(session, query)| part.prepare(session, query)).collect();
-            together(prepared, |queries| {
+            with_successes(prepared, |queries| {
                 let sums = part.first_dimension(&queries.iter().collect::<Vec<_>>());
                 let written = |(query, sums)| {
                     on_ring!(&*params.ring, rns => {
@@ -124,11 +124,7 @@ impl PartScheme for BgvPir {
         Ok(())
     }
 
-    fn join(
-        (params, ()): (&Params, &()),
-        (session, _): (&Session, Query),
-        partials: &[Vec<u8>],
-    ) -> Result<Answer> {
+    fn join(params: &Params, (): &(), session: &Session, _: Query, partials: &[Vec<u8>]) -> Result<Answer> {
         with_keys!(params, session, (rns, keys) => {
             let sums = added(params, rns, partials).ok_or(PeerMisbehaved::NotCanonical("partial"))?;
             Ok(answer::finish(params, rns, keys, sums))

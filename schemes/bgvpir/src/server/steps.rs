@@ -30,7 +30,7 @@ impl Server {
     /// Answers one query in the given order, and calls `done` with the name of each step after it.
     ///
     /// # Errors
-    /// Those of [`sotto_core::Server::answer`].
+    /// The errors of [`sotto_core::Server::answer`].
     pub fn answer_in(
         &self,
         order: ProductOrder,
@@ -231,7 +231,7 @@ mod tests {
             self.records[at..at + bytes.len()].copy_from_slice(bytes);
             let change = RecordChange { record, offset, bytes: bytes.to_vec() };
             let sink = MemorySink::holding(self.image.clone());
-            <BgvPir as UpdateImage>::revise(&self.params, &[change], &sink).unwrap();
+            <BgvPir as UpdateImage>::update_image(&self.params, &[change], &sink).unwrap();
             self.image = sink.into_image();
             self.server = Server::open(&self.params, Arc::new(self.image.clone())).unwrap();
         }

@@ -85,7 +85,7 @@ fn messages_of_other_forms_are_refused() {
     let other = Table::checked(literal([2, 50, 8], [27, 27, 13, 23]), bytes(100));
     let (_, foreign, _) = other.lookup(&mut other.client("prepare"), 0, "foreign");
     let refused = client.recover(pending, OneServer(foreign));
-    assert!(matches!(refused, Err(Error::Misuse(Misuse::ForeignValue("ticket")))));
+    assert!(matches!(refused, Err(Error::Misuse(Misuse::ForeignValue("pending query")))));
 }
 
 #[test]

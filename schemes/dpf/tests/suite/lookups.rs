@@ -66,8 +66,8 @@ fn a_key_of_any_bytes_is_answered() {
 
 fn answers(table: &Table, queries: &[Query], threads: usize) -> Vec<Answer> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let asks = queries.iter().map(|query| (&(), query.clone())).collect();
-    pool.install(|| table.server.answer_many(asks)).into_iter().map(Result::unwrap).collect()
+    let pairs = queries.iter().map(|query| (&(), query.clone())).collect();
+    pool.install(|| table.server.answer_many(pairs)).into_iter().map(Result::unwrap).collect()
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn records_with_paths_come_back_one_by_one_and_together() {
             offset: offset as u64,
             bytes: bytes.to_vec(),
         };
-        Proven::revise(&params, &[change(0, &new[..half]), change(half, &new[half..])], &sink).unwrap();
+        Proven::update_image(&params, &[change(0, &new[..half]), change(half, &new[half..])], &sink).unwrap();
         let expected = |index: u64| {
             let mut expected = record(row_bytes, path, index);
             let shared = (0..path).filter(|level| index >> level == changed >> level);
@@ -76,8 +76,8 @@ fn records_with_paths_come_back_one_by_one_and_together() {
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let together = |of: fn(&TwoServers<_>) -> &sotto_dpf::message::Query| {
-                let asks = pairs.iter().map(|pair| (&(), of(pair).clone())).collect();
-                pool.install(|| server.answer_many(asks))
+                let pairs = pairs.iter().map(|pair| (&(), of(pair).clone())).collect();
+                pool.install(|| server.answer_many(pairs))
             };
             let (first, second) = (together(|pair| &pair.0), together(|pair| &pair.1));
             for ((index, a), b) in indices.iter().zip(first).zip(second) {

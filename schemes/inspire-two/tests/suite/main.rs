@@ -105,7 +105,7 @@ fn a_change_touches_its_block_and_the_second_layer() {
     records[13 * 21 + 20] ^= 1;
     let change = RecordChange { record: 13, offset: 20, bytes: vec![records[13 * 21 + 20]] };
     let sink = MemorySink::holding(table.image.clone());
-    MatrixScheme::<InspireTwo>::revise(&table.params, &[change], &sink).unwrap();
+    MatrixScheme::<InspireTwo>::update_image(&table.params, &[change], &sink).unwrap();
     let revised = sink.into_image();
     let [old, new] = [&table.image, &revised].map(|image| image.section(Section::Resident).unwrap());
     let layout = table.params.weights();

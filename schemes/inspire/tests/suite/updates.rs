@@ -36,7 +36,7 @@ fn changes_arrive() {
         records[at..at + change.bytes.len()].copy_from_slice(&change.bytes);
     }
     let sink = MemorySink::holding(table.image.clone());
-    MatrixScheme::<Inspire>::revise(&table.params, &changes, &sink).unwrap();
+    MatrixScheme::<Inspire>::update_image(&table.params, &changes, &sink).unwrap();
     let changed = Table::opened(table.params.clone(), records.clone(), sink.into_image());
     assert_eq!(read(&changed), records);
     // What a change makes is what encoding makes.
@@ -54,17 +54,20 @@ fn changes_arrive() {
 #[test]
 fn changes_that_are_none() {
     let table = Table::checked(literal([100, 5, 2], [48, 49], [42, 46], [30, 20]), bytes(500));
-    let revise = |record, offset, bytes| {
+    let update_image = |record, offset, bytes| {
         let sink = MemorySink::holding(table.image.clone());
-        let done =
-            MatrixScheme::<Inspire>::revise(&table.params, &[RecordChange { record, offset, bytes }], &sink);
+        let done = MatrixScheme::<Inspire>::update_image(
+            &table.params,
+            &[RecordChange { record, offset, bytes }],
+            &sink,
+        );
         done.map(|()| sink.into_image().section(Section::Resident).unwrap().to_vec())
     };
-    let same = revise(4, 10, table.row(4)[10..20].to_vec()).unwrap();
+    let same = update_image(4, 10, table.row(4)[10..20].to_vec()).unwrap();
     assert!(same == table.image.section(Section::Resident).unwrap());
-    assert!(revise(4, 100, vec![]).is_ok());
+    assert!(update_image(4, 100, vec![]).is_ok());
     for (record, offset) in [(5, 0), (4, 100), (4, u64::MAX), (u64::MAX, 0)] {
-        let refused = revise(record, offset, vec![0]);
+        let refused = update_image(record, offset, vec![0]);
         assert!(matches!(refused, Err(Error::Misuse(Misuse::IndexPastEnd { .. }))), "{record} {offset}");
     }
 }

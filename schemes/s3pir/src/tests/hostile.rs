@@ -15,10 +15,10 @@ fn a_rejected_row_is_nowhere() {
     let table = table(30, 4, u64::MAX);
     let rng = &mut seeded("rejected");
     let mut client = table.client("rejected");
-    let asked = table.ask(&mut client, 3, rng);
-    let number = S3pir::query_number(&asked.1);
-    let promoted = client.asked[0].plan.promoted;
-    table.read(&mut client, 3, asked).unwrap();
+    let open_queries = table.query(&mut client, 3, rng);
+    let number = S3pir::query_number(&open_queries.1);
+    let promoted = client.open_queries[0].plan.promoted;
+    table.read(&mut client, 3, open_queries).unwrap();
     S3pir::reject(&mut client, number + 1);
     assert!(client.hints.parity(promoted) != [0; 4] && client.hints.is(promoted, KNOWN));
     S3pir::reject(&mut client, number);
@@ -47,9 +47,9 @@ fn a_row_in_no_hint_is_asked_for_and_not_found() {
     let mut client = table.client("no hint");
     let (mut found, mut ones) = (0, [0u32; 8]);
     for i in 0..4000 {
-        let asked = table.ask(&mut client, i * 7 % 64, rng);
-        ones.iter_mut().enumerate().for_each(|(k, count)| *count += u32::from(asked.0[0][0] >> k & 1));
-        match table.read(&mut client, i * 7 % 64, asked) {
+        let open_queries = table.query(&mut client, i * 7 % 64, rng);
+        ones.iter_mut().enumerate().for_each(|(k, count)| *count += u32::from(open_queries.0[0][0] >> k & 1));
+        match table.read(&mut client, i * 7 % 64, open_queries) {
             Ok(()) => found += 1,
             Err(Error::Unreadable) => {}
             Err(error) => panic!("{error:?}"),
@@ -84,7 +84,7 @@ fn void_pairs_are_passed_over() {
     let pairs = table.params.hints()..table.params.ids();
     let void = [pairs.start, pairs.start + 1, pairs.start + 40, pairs.end - 1];
     void.iter().for_each(|id| client.hints.of[*id].set = VOID);
-    client.hints.stock.left -= void.len() as u64;
+    client.hints.backup_stock.left -= void.len() as u64;
     for left in (0..100 - void.len() as u64).rev() {
         table.fetch(&mut client, left % 60, rng).unwrap();
         assert_eq!(client.budget(), Budget::Left(left));

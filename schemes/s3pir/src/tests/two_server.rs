@@ -48,7 +48,7 @@ fn refill(table: &Table, client: &mut Client) -> bool {
 fn make_void(client: &mut Client, ids: &[usize]) {
     for id in ids {
         client.one.hints.of[*id].set = VOID;
-        client.one.hints.stock.left -= 1;
+        client.one.hints.backup_stock.left -= 1;
     }
 }
 
@@ -73,7 +73,7 @@ fn supplies_that_are_not_due_are_refused() {
     assert!(!refill(&table, &mut full));
     let nothing = HintResponse(Zeroizing::new(vec![0; table.params.response_bytes()]));
     assert!(matches!(S3pirTwo::apply_hint_response(&mut full, nothing), Err(Error::Misuse(_))));
-    let block = table.params.blocks_of(full.one.hints.stocked) as u64;
+    let block = table.params.blocks_of(full.one.hints.ids_received) as u64;
     let more = [&[4], &block.to_le_bytes()[..], &vec![0; table.params.response_bytes()]].concat();
     assert!(matches!(S3pirTwo::replay(&mut full, &more), Err(Error::Peer(_))));
 }
@@ -189,13 +189,14 @@ fn requests_are_those_of_a_client_that_streams() {
     let (rng, other) = (&mut seeded("the same"), &mut seeded("the same"));
     for i in 0..one.params.queries() as u64 {
         let index = i * i % 60;
-        let (asked, waits) = (one.ask(&mut streams, index, rng), table.ask(&mut orders, index, other));
-        assert_eq!(asked.0, waits.0, "query {i}");
+        let (open_queries, waits) =
+            (one.query(&mut streams, index, rng), table.query(&mut orders, index, other));
+        assert_eq!(open_queries.0, waits.0, "query {i}");
         // Both clients learn the row a while after the next block was requested.
         refill(&table, &mut orders);
-        one.read(&mut streams, index, asked).unwrap();
+        one.read(&mut streams, index, open_queries).unwrap();
         table.read(&mut orders, index, waits).unwrap();
-        for id in (0..orders.one.hints.stocked as u32).filter(|_| i % 16 == 0) {
+        for id in (0..orders.one.hints.ids_received as u32).filter(|_| i % 16 == 0) {
             assert!(streams.hints.hint(id) == orders.one.hints.hint(id), "{id} after {i}");
             assert!(streams.hints.parity(id) == orders.one.hints.parity(id), "parity {id} after {i}");
         }
@@ -266,13 +267,15 @@ fn a_client_follows_with_what_it_has() {
             for index in [0, rows - 1, rows / 2] {
                 if !matches!(client.budget(), Budget::Left(0 | 1)) {
                     table.fetch(&mut client, index, rng).unwrap();
-                    waiting.push((index, table.ask(&mut client, index, rng)));
+                    waiting.push((index, table.query(&mut client, index, rng)));
                 }
             }
-            let (next, delta) = table.revise(&[step % rows], rng);
+            let (next, delta) = table.update_image(&[step % rows], rng);
             table = next;
             S3pirTwo::apply_delta(&mut client, &delta).unwrap();
-            waiting.into_iter().for_each(|(index, asked)| table.read(&mut client, index, asked).unwrap());
+            waiting
+                .into_iter()
+                .for_each(|(index, open_queries)| table.read(&mut client, index, open_queries).unwrap());
         }
     }
 }

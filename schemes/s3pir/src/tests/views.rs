@@ -31,9 +31,9 @@ fn client(params: &Params, key: u64) -> Client {
     let mains = mains.iter().zip(&places).map(|(cut, extra)| main(*cut, *extra));
     let of = mains.chain(pairs.iter().map(|cut| pair(*cut))).chain([Hint::default()]).collect();
     let rows = [params.ids(), params.backups()].map(|rows| Zeroizing::new(vec![0; rows + 1]));
-    let mut stock = BackupPairs::of(params, 0);
-    stock.left = pairs.len() as u64;
-    let hints = Hints::new(params, &prf, Zeroizing::new(of), rows, stock);
+    let mut backup_stock = BackupPairs::of(params, 0);
+    backup_stock.left = pairs.len() as u64;
+    let hints = Hints::new(params, &prf, Zeroizing::new(of), rows, backup_stock);
     Client::new(params.clone(), key, hints, ())
 }
 

@@ -168,9 +168,13 @@ impl sotto_core::Params for Params {
         let one = self.one.report();
         let mut details = one.details;
         details.extend(sotto_core::report_details(|| {
-            let supply =
+            let response =
                 format!("{} bytes, {} of them in the life of a key", self.response_bytes(), self.blocks());
-            vec![("H", self.block.to_string()), ("supply", supply), ("orders", self.blocks().to_string())]
+            vec![
+                ("H", self.block.to_string()),
+                ("hint response", response),
+                ("hint requests", self.blocks().to_string()),
+            ]
         }));
         let model = format!("{}; and two servers that do not collude", one.security.model);
         ParamsReport {
@@ -190,15 +194,15 @@ fn low(block: u64) -> u64 {
 /// Bytes of the saved state of a client that has all hints and pairs that are due at first.
 fn client_bytes(literal: &ParamsLiteral) -> u64 {
     let ParamsLiteral { row_bytes, hints, pairs, block, .. } = *literal;
-    let stock = low(block).next_multiple_of(block / 2).min(pairs);
-    4 + one::client_bytes(row_bytes, hints, stock)
+    let backup_stock = low(block).next_multiple_of(block / 2).min(pairs);
+    4 + one::client_bytes(row_bytes, hints, backup_stock)
 }
 
 /// A literal for a table: partitions as with one server. The expected number of lookups does not
 /// matter.
 ///
 /// # Errors
-/// Those of [`one::ParamsLiteral::select`].
+/// The errors of [`one::ParamsLiteral::select`].
 pub(crate) fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let table = one::ParamsLiteral::select(shape)?;
     let (c, w, row_bytes) = (table.partitions, table.partition_rows, table.row_bytes);

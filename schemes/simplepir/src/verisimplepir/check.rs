@@ -198,7 +198,7 @@ impl TablePass {
             first: 0,
             taken: 0,
             sums: PanelHint::default(),
-            hint: hint::room(params.hint_bytes())?,
+            hint: hint::allocate(params.hint_bytes())?,
             combining: DigestBuilder::new(layout.padded_cols())?,
         })
     }

@@ -102,7 +102,7 @@ impl MatrixClient<VeriSimplePir> for Client {
         answer: Vec<Vec<u64>>,
     ) -> Result<Vec<u8>> {
         let words = answer.first().filter(|words| words.len() == mask.len());
-        let words = words.ok_or(Misuse::ForeignValue("ticket"))?;
+        let words = words.ok_or(Misuse::ForeignValue("pending query"))?;
         if !holds(&due, &self.combinations.times(words)) {
             return Err(Error::Unreadable);
         }

@@ -37,7 +37,7 @@ impl MatrixServer<VeriSimplePir> for Server {
 
     /// Clients stream the new epoch's table again: their state depends on all of it, and they do not
     /// hold what applying a change would need.
-    fn revise(params: &Params<VeriSimplePir>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+    fn update_image(params: &Params<VeriSimplePir>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         change_panels(params.layout(), ROWS, changes, out, |_| Ok(())).map(drop)
     }
 

@@ -105,8 +105,8 @@ fn whoever_makes_the_hint_finds_the_index_bit_by_bit() {
     for index in [0, 13, 31] {
         let found = bisect(5, |lookup, half| {
             let host = altered(&truth, half);
-            let ask = |query| answer(&host, &honest(&host, query));
-            !takes(&truth, index, &read(&mut host.client(), index, &format!("bit {lookup}"), ask))
+            let query = |query| answer(&host, &honest(&host, query));
+            !takes(&truth, index, &read(&mut host.client(), index, &format!("bit {lookup}"), query))
         });
         assert_eq!(found, index);
     }
@@ -165,11 +165,11 @@ fn a_record_is_checked_whole() {
             let at = |row: usize| STEP * u32::from(half((row / row_bytes) as u64));
             read(&mut client, 3, &format!("slot {lookup}"), |query| shifted(&truth, query, at))
         };
-        let wanted = slot as usize * row_bytes..(slot as usize + 1) * row_bytes;
+        let requested = slot as usize * row_bytes..(slot as usize + 1) * row_bytes;
         let found = bisect(4, |lookup, half| {
             let record = spoilt(lookup, half);
             assert!(!takes(&truth, 3, &record), "the whole of it is refused");
-            record[wanted.clone()] != truth.row(3)[wanted.clone()]
+            record[requested.clone()] != truth.row(3)[requested.clone()]
         });
         assert_eq!(found, slot);
     }

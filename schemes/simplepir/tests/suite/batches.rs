@@ -7,8 +7,8 @@ use sotto_testkit::rng::seeded;
 
 fn answers(table: &Table, queries: &[Query], threads: usize) -> Vec<Answer> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let asks = queries.iter().map(|query| (&(), query.clone())).collect();
-    pool.install(|| table.server.answer_many(asks)).into_iter().map(Result::unwrap).collect()
+    let pairs = queries.iter().map(|query| (&(), query.clone())).collect();
+    pool.install(|| table.server.answer_many(pairs)).into_iter().map(Result::unwrap).collect()
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn dense(l: u64, m: u64) -> Table {
 
 fn revised(old: &Table, changes: &[RecordChange]) -> MemoryImage {
     let sink = MemorySink::holding(old.image.clone());
-    MatrixScheme::<SimplePir>::revise(&old.params, changes, &sink).unwrap();
+    MatrixScheme::<SimplePir>::update_image(&old.params, changes, &sink).unwrap();
     sink.into_image()
 }
 

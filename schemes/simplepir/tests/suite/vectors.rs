@@ -41,7 +41,7 @@ fn computed(vector: &Value) -> Value {
     assert_eq!(record, table.row(number("index")));
     let sink = MemorySink::holding(table.image.clone());
     let change = RecordChange { record: number("index"), offset: 0, bytes: vec![!record[0]] };
-    MatrixScheme::<SimplePir>::revise(&params, &[change], &sink).unwrap();
+    MatrixScheme::<SimplePir>::update_image(&params, &[change], &sink).unwrap();
     let revised = sink.into_image();
     let part = |bytes: &[u8]| json!({ "bytes": bytes.len(), "first": first(bytes), "blake3": digest(bytes) });
     json!({

@@ -55,7 +55,8 @@ impl Table {
     fn changed(&self, row: u64, column: u64) -> Server<VeriSimplePir> {
         let sink = MemorySink::holding(self.image.clone());
         let bytes = vec![self.row(column)[row as usize] ^ 0x40];
-        Scheme::revise(&self.params, &[RecordChange { record: column, offset: row, bytes }], &sink).unwrap();
+        Scheme::update_image(&self.params, &[RecordChange { record: column, offset: row, bytes }], &sink)
+            .unwrap();
         Server::open(&self.params, Arc::new(sink.into_image())).unwrap()
     }
 
@@ -96,7 +97,11 @@ fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-fn ask(client: &mut Client<VeriSimplePir>, index: u64, label: &str) -> (Query, Pending<VeriSimplePir>) {
+fn make_query(
+    client: &mut Client<VeriSimplePir>,
+    index: u64,
+    label: &str,
+) -> (Query, Pending<VeriSimplePir>) {
     let (OneServer(query), pending) = client.query(RecordIndex(index), &mut seeded(label)).unwrap();
     (query, pending)
 }
@@ -161,18 +166,18 @@ fn any_change_of_an_answer_is_refused_whatever_was_asked() {
     let mut client = table.client(usize::MAX);
     for index in [0, 1, 17, 36] {
         let label = format!("change {index}");
-        let (query, pending) = ask(&mut client, index, &label);
+        let (query, pending) = make_query(&mut client, index, &label);
         let right = table.words(&table.server.answer(&(), query).unwrap());
         let wrong = wrong_answers(&right);
         assert!(wrong.len() > 480);
         for words in wrong {
-            let (_, pending) = ask(&mut client, index, &label);
+            let (_, pending) = make_query(&mut client, index, &label);
             assert!(is_refused(&mut client, pending, table.answer(&words)), "{index}");
         }
         // The right answer to another query, of the same record too.
         for (other, label) in [(index, "again"), ((index + 1) % 37, "next")] {
-            let (query, _) = ask(&mut client, other, label);
-            let (_, pending) = ask(&mut client, index, &format!("change {index}"));
+            let (query, _) = make_query(&mut client, other, label);
+            let (_, pending) = make_query(&mut client, index, &format!("change {index}"));
             assert!(is_refused(&mut client, pending, table.server.answer(&(), query).unwrap()));
         }
         assert!(!is_refused(&mut client, pending, table.answer(&right)));
@@ -187,10 +192,10 @@ fn a_table_with_one_byte_changed_is_refused_whatever_was_asked() {
     for column in 0..37 {
         let other = table.changed(column * 31 % 70, column);
         for index in [column, (column + 1) % 37, 0, 36] {
-            let (query, pending) = ask(&mut client, index, "changed");
+            let (query, pending) = make_query(&mut client, index, "changed");
             let right = table.server.answer(&(), query.clone()).unwrap();
             assert!(is_refused(&mut client, pending, other.answer(&(), query).unwrap()), "{column} {index}");
-            let (_, pending) = ask(&mut client, index, "changed");
+            let (_, pending) = make_query(&mut client, index, "changed");
             assert_eq!(client.recover(pending, OneServer(right)).unwrap().bytes(), table.row(index));
         }
     }
@@ -201,7 +206,7 @@ fn a_change_that_rounding_would_hide_is_refused() {
     // A word that is off by one reads as the same byte: a client that looked at what it read would accept it.
     let table = Table::random(3, 5);
     let mut client = table.client(7);
-    let (query, pending) = ask(&mut client, 2, "hidden");
+    let (query, pending) = make_query(&mut client, 2, "hidden");
     let mut words = table.words(&table.server.answer(&(), query).unwrap());
     words[1] = (words[1] + 1) % Q;
     assert!(is_refused(&mut client, pending, table.answer(&words)));
@@ -212,7 +217,7 @@ fn chunks_of_any_size_make_the_same_client() {
     let table = Table::random(67, 41);
     let transcript = |chunk: usize| {
         let mut client = table.client(chunk);
-        let (query, pending) = ask(&mut client, 40, "chunks");
+        let (query, pending) = make_query(&mut client, 40, "chunks");
         let answer = table.server.answer(&(), query.clone()).unwrap();
         (query, client.recover(pending, OneServer(answer)).unwrap().bytes().to_vec())
     };
@@ -287,14 +292,14 @@ proptest! {
         let table = Table::new(l, m, |i| (fill.wrapping_mul(i) >> 7) as u8);
         let index = index % m;
         let mut client = table.client(10_000);
-        let (query, pending) = ask(&mut client, index, "any");
+        let (query, pending) = make_query(&mut client, index, "any");
         let answer = table.server.answer(&(), query).unwrap();
         let mut words = table.words(&answer);
         let record = client.recover(pending, OneServer(answer)).unwrap();
         prop_assert_eq!(record.bytes(), table.row(index));
         let at = at % words.len();
         words[at] = ((u64::from(words[at]) + u64::from(off)) % u64::from(Q)) as u32;
-        let (_, pending) = ask(&mut client, index, "any");
+        let (_, pending) = make_query(&mut client, index, "any");
         prop_assert!(is_refused(&mut client, pending, table.answer(&words)));
     }
 }

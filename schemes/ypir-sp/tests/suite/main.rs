@@ -72,7 +72,7 @@ fn a_change_touches_its_group_alone() {
     rows[4 * 4096 + 7] ^= 1;
     let change = RecordChange { record: 0, offset: 4 * 4096 + 7, bytes: vec![rows[4 * 4096 + 7]] };
     let sink = MemorySink::holding(table.image.clone());
-    MatrixScheme::<YpirSp>::revise(&table.params, &[change], &sink).unwrap();
+    MatrixScheme::<YpirSp>::update_image(&table.params, &[change], &sink).unwrap();
     let revised = sink.into_image();
     let matrix = table.params.layout().bytes();
     let [old, new] =

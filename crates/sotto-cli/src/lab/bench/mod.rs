@@ -227,13 +227,13 @@ fn write(path: &Path, text: &str) -> Result<()> {
 /// a hurry.
 fn calibrate(options: &Options, screen: Screen) -> Result<Report> {
     if options.quick {
-        screen.say("\nschemes were not measured for `sotto plan`, which --quick skips")?;
+        screen.print_text("\nschemes were not measured for `sotto plan`, which --quick skips")?;
         return Ok(Report::default());
     }
     let calibration = watched(screen, |progress| measure(options, progress))?;
     let place = calibration::store(&calibration)?;
     let (samples, took) = (calibration.samples.len(), calibration.took_s);
-    screen.say(format!("\n{samples} measurements of schemes in {took:.0} s, {place}"))?;
+    screen.print_text(format!("\n{samples} measurements of schemes in {took:.0} s, {place}"))?;
     Ok(Report::default())
 }
 

@@ -51,19 +51,19 @@ impl Demo {
     pub(crate) fn log(&self, sample: Sample, scratch: &Path, screen: Screen) -> Result<LogReport> {
         let why = "no certificate of the log has a domain name";
         let example = sample.example().ok_or_else(|| Failure::input(why))?;
-        say_data(screen, &sample)?;
+        print_data(screen, &sample)?;
         let folder = self.dir.as_deref().map(|dir| next_to(dir, NAMES));
         let stage = LogServer::new(&sample, scratch, folder, self.threads.into(), screen)?;
-        say_staged(screen, &stage)?;
+        print_staged(screen, &stage)?;
 
         let mut names = vec![example.to_owned(), NOT_THERE.to_owned()];
         names.extend(self.names.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
         let found = stage.look_up(&sample, &names, screen)?;
-        say_found(screen, &found)?;
+        print_found(screen, &found)?;
         let entry = found.first().and_then(|first| first.entry);
         let entry = entry.ok_or_else(|| Failure::internal("no entry for a name of the sample"))?;
         let proof = stage.prove(&sample, entry)?;
-        say_proved(screen, &proof)?;
+        print_proved(screen, &proof)?;
         Ok(LogReport { sample, stage, found, proof })
     }
 }
@@ -178,13 +178,13 @@ fn look_up(table: &mut Table, sample: &Sample, name: &str) -> Result<NameLookup>
 /// Number of lines of a proof that are shown.
 const LINES: usize = 5;
 
-fn say_data(screen: Screen, sample: &Sample) -> Result<()> {
-    screen.say(
+fn print_data(screen: Screen, sample: &Sample) -> Result<()> {
+    screen.print_text(
         "\nWhich entry of a Certificate Transparency log has a certificate for a name, and is it really in the log?\n\
          Looked up without revealing the name.\n",
     )?;
     let root = sample.root.to_string();
-    screen.say(format!(
+    screen.print_text(format!(
         "Log        {}: the first {} entries of a real log, of 3 May 2025.\n           \
          Every leaf hash matches the published one; root {}...\n           \
          The sample has no signed checkpoint: a key created just now signs it.\n\
@@ -196,9 +196,9 @@ fn say_data(screen: Screen, sample: &Sample) -> Result<()> {
     ))
 }
 
-fn say_staged(screen: Screen, stage: &LogServer) -> Result<()> {
+fn print_staged(screen: Screen, stage: &LogServer) -> Result<()> {
     let names = &stage.names.summary;
-    screen.say(format!(
+    screen.print_text(format!(
         "Encode     by name: {} rows of {} bytes, of which a lookup fetches two, in {}\n           \
          proofs: {}, {} tables of hashes (a table for each color of the tree), in {}\n\
          Serve      {}\n",
@@ -212,7 +212,7 @@ fn say_staged(screen: Screen, stage: &LogServer) -> Result<()> {
     ))
 }
 
-fn say_found(screen: Screen, found: &[NameLookup]) -> Result<()> {
+fn print_found(screen: Screen, found: &[NameLookup]) -> Result<()> {
     let columns =
         "name | answer | correct | >client ms | >server ms | >round trip ms | >bytes up | >bytes down";
     let answer = |entry: Option<u64>| entry.map_or("not found".to_owned(), |entry| format!("entry {entry}"));
@@ -220,13 +220,14 @@ fn say_found(screen: Screen, found: &[NameLookup]) -> Result<()> {
         let correct = if found.right { "yes".to_owned() } else { format!("NO: {}", answer(found.expected)) };
         [found.name.clone(), answer(found.entry), correct].into_iter().chain(found.spent.cells()).collect()
     });
-    screen.say(grid::grid(columns, rows))?;
-    screen
-        .say("\nA missing name is looked up like any other, and only the client learns that it is missing.\n")
+    screen.print_text(grid::grid(columns, rows))?;
+    screen.print_text(
+        "\nA missing name is looked up like any other, and only the client learns that it is missing.\n",
+    )
 }
 
-fn say_proved(screen: Screen, proof: &Proof) -> Result<()> {
-    screen.say(format!(
+fn print_proved(screen: Screen, proof: &Proof) -> Result<()> {
+    screen.print_text(format!(
         "Proof that entry {} is in the log: {} lookups, one in each table, {} up and {} down,\n\
          {} of hints once, {}. Verified with the key of the log:\n",
         proof.entry,
@@ -238,9 +239,9 @@ fn say_proved(screen: Screen, proof: &Proof) -> Result<()> {
     ))?;
     let lines: Vec<&str> = proof.text.lines().collect();
     for line in lines.iter().take(LINES) {
-        screen.say(format!("   {line}"))?;
+        screen.print_text(format!("   {line}"))?;
     }
-    screen.say(format!("   ... {} lines in total", lines.len()))
+    screen.print_text(format!("   ... {} lines in total", lines.len()))
 }
 
 /// Name of the table of names.

@@ -234,10 +234,10 @@ struct Narrator {
 
 impl Narrator {
     fn data(self, path: &Path, ranges: usize) -> Result<()> {
-        self.screen.say(
+        self.screen.print_text(
             "In which country is an IPv4 address registered? Looked up without revealing the address.\n",
         )?;
-        self.screen.say(format!(
+        self.screen.print_text(format!(
             "Data       {} ({} ranges)\n           Statistics of the regional internet registries, published by the \
              Number Resource\n           Organization (nro.net) under CC BY 4.0. It has known errors.",
             path.display(),
@@ -248,7 +248,7 @@ impl Narrator {
     fn encoded(self, done: &EncodeOutcome) -> Result<()> {
         let (took, stages) = (units::time(done.took), stages_text(&done.stages));
         let (done, scheme) = (&done.summary, &done.scheme);
-        self.screen.say(format!(
+        self.screen.print_text(format!(
             "Encode     {} rows of {} bytes, one per /24 block of addresses, in {}\n           \
              ({})\n           \
              {}:\n           matrix of {} x {} bytes, image of {}\n           \
@@ -269,7 +269,7 @@ impl Narrator {
 
     fn encoded_too(self, done: &EncodeOutcome) -> Result<()> {
         let (summary, scheme) = (&done.summary, &done.scheme);
-        self.screen.say(format!(
+        self.screen.print_text(format!(
             "           and again, in {}, for {}:\n           \
              {} records of {} bytes, image of {}; security {}, a lookup fails with probability {}",
             units::time(done.took),
@@ -284,12 +284,12 @@ impl Narrator {
 
     fn served(self, stage: &DemoServer, threads: u16) -> Result<()> {
         let threads = if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
-        self.screen.say(format!("Serve      {} on {threads}", stage.url()))
+        self.screen.print_text(format!("Serve      {} on {threads}", stage.url()))
     }
 
     fn opened(self, table: &Table) -> Result<()> {
         let stats = table.stats();
-        self.screen.say(format!(
+        self.screen.print_text(format!(
             "Open       catalog {}, hint {} once, in {}; signed by the pinned key,\n           {}\n",
             units::bytes(stats.catalog.down),
             units::bytes(stats.artifacts.down),
@@ -307,27 +307,27 @@ impl Narrator {
             let first = [lookup.address.to_string(), answer.to_owned(), correct];
             first.into_iter().chain(lookup.spent.cells()).collect()
         });
-        self.screen.say(grid::grid(columns, rows))?;
+        self.screen.print_text(grid::grid(columns, rows))?;
         for lookup in lookups.iter().filter(|lookup| lookup.mixed) {
-            self.screen.say(format!(
+            self.screen.print_text(format!(
                 " {}: its block is split between countries; the table has the country of its first address",
                 lookup.address
             ))?;
         }
         let shown = lookups.first().map_or(0, |lookup| lookup.spent.query_prefix.len() / 2);
-        self.screen.say(format!("\nWhat the server sees of each query (first {shown} bytes):\n"))?;
+        self.screen.print_text(format!("\nWhat the server sees of each query (first {shown} bytes):\n"))?;
         for lookup in lookups {
             let address = lookup.address.to_string();
-            self.screen.say(format!("   {address:<16} {}", lookup.spent.query_prefix))?;
+            self.screen.print_text(format!("   {address:<16} {}", lookup.spent.query_prefix))?;
         }
-        self.screen.say(
+        self.screen.print_text(
             "Two queries for the same address have nothing in common, and all queries have the same size.\n",
         )
     }
 
     fn scan(self, lookups: &[AddressLookup], reading: PlainRead) -> Result<()> {
         let pass = median(lookups.iter().map(|lookup| lookup.spent.pass));
-        self.screen.say(format!(
+        self.screen.print_text(format!(
             "The server reads the whole table ({}) for every query; otherwise it would learn which part matters:\n\
              in {}, at {} GB/s. Only reading it takes {} on one thread ({} GB/s), {} % of that time.\n",
             units::bytes(reading.bytes),
@@ -350,17 +350,17 @@ impl Narrator {
             row.extend([run.opening, run.client, run.pass].map(units::millis));
             row
         });
-        self.screen.say(
+        self.screen.print_text(
             "The same addresses with two schemes, from tables with the same rows on the same server:\n",
         )?;
-        self.screen.say(grid::grid(columns, rows))?;
+        self.screen.print_text(grid::grid(columns, rows))?;
         let line = |costs: &Costs| {
             let once = costs.artifact_bytes + costs.keys_bytes;
             [units::bytes(once), units::bytes(costs.query_bytes + costs.answer_bytes)]
         };
         let ([hint, each], [keys, keyed_each]) = (line(&larger.hinted), line(&larger.keyed));
         let [hinted, keyed] = both.each_ref().map(|run| run.scheme);
-        self.screen.say(format!(
+        self.screen.print_text(format!(
             "\nA hint is fetched for every epoch and makes answers cheap; keys are uploaded once and are \
              valid for\n             all epochs. By its parameters a table of 1 GiB (2^24 rows of 64 \
              bytes) takes {hint} once and {each}\n\
@@ -385,9 +385,9 @@ impl Narrator {
             row("download", 0, 0, download.down, download.time, "that a client has the table"),
             row("plaintext", clear.up, clear.down, 0, clear.time, revealed),
         ];
-        self.screen.say("The same lookup, four ways (over loopback, HTTP headers not counted):\n")?;
-        self.screen.say(grid::grid(columns, private.chain(others)))?;
-        self.screen.say(format!(
+        self.screen.print_text("The same lookup, four ways (over loopback, HTTP headers not counted):\n")?;
+        self.screen.print_text(grid::grid(columns, private.chain(others)))?;
+        self.screen.print_text(format!(
             "\nThis table compresses to {}: if you can, download it. Private lookups are for tables that \
              are\n             too large to download, or that clients may not have.\n",
             units::bytes(source),
@@ -397,7 +397,7 @@ impl Narrator {
     fn many_clients(self, many: &Outcome, lookups: &[AddressLookup]) -> Result<()> {
         let trip =
             median(lookups.iter().map(|lookup| lookup.spent.client + lookup.spent.round_trip)).as_secs_f64();
-        self.screen.say(format!(
+        self.screen.print_text(format!(
             "{} concurrent clients: {} lookups per second, {} queries per pass over the table on average\n\
              (one client alone: {} per second). Queries that arrive during a pass share the next pass.",
             many.clients,

@@ -43,7 +43,7 @@ impl LookupKind {
 #[derive(Debug, Serialize)]
 pub(crate) struct LookupTrial {
     pub(crate) what: String,
-    pub(crate) wanted: LookupKind,
+    pub(crate) lookup: LookupKind,
     pub(crate) outcome: &'static str,
 }
 
@@ -183,7 +183,7 @@ pub(crate) fn measure(target: &LeakageTarget, keys: &[String], bars: &ProgressLi
     let lookup = positions.first().and_then(|transcripts| transcripts.first());
     let lookup = lookup.map(|(_, transcript)| transcript.clone()).unwrap_or_default();
     let tried = lookups.into_iter().zip(outcomes);
-    let tried = tried.map(|((what, wanted), outcome)| LookupTrial { what, wanted, outcome }).collect();
+    let tried = tried.map(|((what, lookup), outcome)| LookupTrial { what, lookup, outcome }).collect();
     Ok(LeakageReport { tried, clients: count, opening, lookup, two, apart, catalogs, hides_count })
 }
 

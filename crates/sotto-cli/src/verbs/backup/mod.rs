@@ -254,8 +254,8 @@ fn state(admin: &str, state: &Path, next: &Path) -> Result<Vec<String>> {
     let settings = HttpSettings { overall: MAX_WAIT, ..HttpSettings::default() };
     let http = HttpTransport::new(admin, &settings)?;
     let mut http = http.with_headers(vec![(ADMIN_HEADER, "1".to_owned())]);
-    let asked = http.call(&Request::post("/backup".to_owned(), Vec::new(), 1 << 20));
-    let answer = asked.map_err(|error| {
+    let response = http.call(&Request::post("/backup".to_owned(), Vec::new(), 1 << 20));
+    let answer = response.map_err(|error| {
         Failure::from(error)
             .fix("start the server; or copy the state folder of a stopped server directly, and omit --admin")
     })?;

@@ -14,7 +14,7 @@ use sotto_catalog::{Catalog, SignedCatalog};
 use sotto_client::transport::http::HttpTransport;
 use sotto_client::transport::{Request, Transport};
 use sotto_wire::sizes::{MAX_CATALOG_BYTES, MAX_PROBLEM_BYTES, MessageSizes};
-use sotto_wire::{Code, Problem, routes};
+use sotto_wire::{Problem, ProblemCode, routes};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -217,7 +217,7 @@ fn bodies(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &m
                     serde_json::from_slice::<serde_json::Value>(&response.body).is_ok_and(|body| {
                         body.get("code").is_some_and(|code| code.as_str() == Some(problem.code.text()))
                     });
-                if !by_server || problem.code == Code::TooLarge {
+                if !by_server || problem.code == ProblemCode::TooLarge {
                     let found = format!("{what} of {size} is not accepted: status {}", response.status);
                     findings.problem(
                         about,

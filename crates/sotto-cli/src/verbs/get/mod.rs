@@ -160,7 +160,7 @@ impl Get {
         // Printed first, since what follows is for the next call: progress on the next hints.
         match table.last_lookup() {
             Some(last) => screen.print(self.report(&table, last, &answers, &events))?,
-            None => screen.say(PrintedResult::lines(&answers).trim_end())?,
+            None => screen.print_text(PrintedResult::lines(&answers).trim_end())?,
         }
         table.pause(MAX_WAIT).map(drop)?;
         requested.check(&answers).map(|()| Report::default())

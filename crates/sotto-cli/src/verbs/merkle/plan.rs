@@ -168,7 +168,7 @@ pub(crate) struct PlanRequest {
     /// Number of proofs that one client makes before the log's next epoch.
     pub(crate) lookups: u64,
     pub(crate) goal: CostGoal,
-    /// Only scheme to consider.
+    /// Scheme to consider; all of them if there is none.
     pub(crate) scheme: Option<SchemeArg>,
 }
 

@@ -17,7 +17,7 @@ use sotto_client::{ClientError, Stack};
 use sotto_core::{Error, Layer, Misuse};
 use sotto_layers::{ProofLayer, ProofLayout};
 use sotto_tlog::{Checkpoint, InclusionProof, LogKey};
-use sotto_tree::log::{Hash, Peaks, verify, verify_growth};
+use sotto_tree::log::{Hash, Peaks, TreeHead, verify, verify_growth};
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -97,8 +97,9 @@ impl Prove {
             events.unprinted().iter().for_each(|event| eprintln!("note: {event}"));
         }
         let ProvedEntry { proof, leaf, checkpoint, lookups } = proved?;
-        let asks = stack.tables().iter().map(|table| table.stats().query_requests);
-        let (up, down) = asks.fold((0, 0), |(up, down), asks| (up + asks.up, down + asks.down));
+        let requests = stack.tables().iter().map(|table| table.stats().query_requests);
+        let (up, down) =
+            requests.fold((0, 0), |(up, down), requests| (up + requests.up, down + requests.down));
         if !screen.is_json() {
             eprintln!(
                 "verified: entry {} of {}, {} entries; {} up, {} down, {}",
@@ -184,8 +185,9 @@ impl LogHead {
             && let Some(last) = before.size.checked_sub(1)
         {
             let (leaf, proof) = self.fetch(stack, last, None)?;
-            let (then, now) = ((before.size, &before.root), (self.checkpoint.size, &self.checkpoint.root));
-            verify(&leaf, last, now.0, &proof, now.1).map_err(|error| {
+            let then = TreeHead { leaves: before.size, root: &before.root };
+            let now = TreeHead { leaves: self.checkpoint.size, root: &self.checkpoint.root };
+            verify(&leaf, last, now.leaves, &proof, now.root).map_err(|error| {
                 Failure::peer(format!("the served hashes do not verify: {error}")).fix("tell the operator")
             })?;
             verify_growth(&leaf, then, now, &proof).map_err(|_| seen.two_logs(&self.note))?;

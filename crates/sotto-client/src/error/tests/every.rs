@@ -2,7 +2,7 @@
 
 use super::*;
 use sotto_core::{Budget, Misuse, ParamsError, PeerMisbehaved};
-use sotto_wire::Code;
+use sotto_wire::ProblemCode;
 use std::io::{Error as IoError, ErrorKind as IoKind};
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ fn catalog() -> Vec<CatalogError> {
         CatalogError::UnknownLayer { name: text() },
         CatalogError::Invalid { field: "rows", why: text() },
         CatalogError::Disagree { what: "rows" },
-        CatalogError::WrongScheme { wanted: text(), offered: text() },
+        CatalogError::WrongScheme { expected: text(), offered: text() },
         CatalogError::BadSignature,
         CatalogError::WrongKey { pinned: key(), found: key() },
         CatalogError::ChangeOver { pinned: key(), found: key() },
@@ -107,11 +107,11 @@ fn files() -> (Vec<CacheError>, Vec<StateError>) {
         StateError::Full { path: path(), source: io() },
         StateError::NotPrivate { path: path(), why: why() },
         StateError::Io { path: path(), source: io() },
-        StateError::WrongState { path: path(), what: "scheme", found: why(), wanted: why() },
+        StateError::WrongState { path: path(), what: "scheme", found: why(), expected: why() },
         StateError::Unusable { path: path(), why: why() },
         StateError::Broken,
         StateError::NotBuilt,
-        StateError::NoAnchor,
+        StateError::NoRollbackCounter,
     ];
     (cache, state)
 }
@@ -121,7 +121,7 @@ pub(super) fn every() -> Vec<ClientError> {
     let (epoch, text) = (Epoch(3), || "text".to_owned());
     let Ok(name) = "table".parse::<TableName>() else { return Vec::new() };
     let (key, digest) = (|| PublicKey([7; 32].into()), || Hex32::from([7; 32]));
-    let wrong_server = ClientError::Refused(Problem::new(Code::WrongServer, text()));
+    let wrong_server = ClientError::Refused(Problem::new(ProblemCode::WrongServer, text()));
     let (cache, state) = files();
     let mut all = vec![
         ClientError::CatalogDamaged { why: text() },
@@ -133,7 +133,7 @@ pub(super) fn every() -> Vec<ClientError> {
         ClientError::RetiredKey { key: key(), by: key(), until_epoch: epoch, epoch },
         ClientError::OtherSigner { known: key(), found: key() },
         ClientError::Equivocation { epoch, kept: None },
-        ClientError::OtherSnapshot { table: name.clone(), epoch, found: digest(), wanted: digest() },
+        ClientError::OtherSnapshot { table: name.clone(), epoch, found: digest(), expected: digest() },
         ClientError::Expired { epoch, ago: 7200 },
         ClientError::WrongTable { asked: name.clone(), found: name.clone() },
         ClientError::UnknownScheme { id: text() },
@@ -161,7 +161,7 @@ pub(super) fn every() -> Vec<ClientError> {
         [OprfError::Element, OprfError::Proof, OprfError::Closed, OprfError::Future].map(ClientError::Oprf),
     );
     all.extend(transport().into_iter().map(ClientError::Transport));
-    all.extend(Code::ALL.iter().map(|code| ClientError::Refused(Problem::new(*code, text()))));
+    all.extend(ProblemCode::ALL.iter().map(|code| ClientError::Refused(Problem::new(*code, text()))));
     all.extend(witness().into_iter().map(ClientError::Witness));
     all.extend(cache.into_iter().map(ClientError::Cache));
     all.extend(state.into_iter().map(ClientError::State));

@@ -17,7 +17,7 @@ use sotto_tlog::{
     Checkpoint, InclusionProof, LogEntry, LogError, LogHistory, LogKey, LogLayout, LogSource, SignedNote,
     Tile, VerifiedLog,
 };
-use sotto_wire::{Code, Problem, routes};
+use sotto_wire::{Problem, ProblemCode, routes};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ impl LogCheck<'_> {
         if !response.is_success() {
             let problem = Problem::read(response.status, &response.body);
             return Err(match problem.code {
-                Code::NotLogged | Code::NoSuchRoute => {
+                ProblemCode::NotLogged | ProblemCode::NoSuchRoute => {
                     WitnessError::NotLogged { what: describe(&self.entry) }.into()
                 }
                 _ => ClientError::Refused(problem),
@@ -134,7 +134,7 @@ impl LogCheck<'_> {
             .filter(|time| **time <= latest)
             .map(|time| time.saturating_add(age.as_secs()))
             .collect();
-        let believed = ends.len();
+        let signed = ends.len();
         let oldest = ends.iter().filter(|end| **end <= self.now).max();
         let stale = oldest.map(|end| self.now - end.saturating_sub(age.as_secs()));
         ends.retain(|end| *end > self.now);
@@ -143,7 +143,7 @@ impl LogCheck<'_> {
         match needed.checked_sub(1).and_then(|last| ends.get(last)) {
             Some(end) => Ok(*end),
             None => {
-                let (what, is_old) = (describe(&self.entry), believed >= *needed);
+                let (what, is_old) = (describe(&self.entry), signed >= *needed);
                 let (needed, fresh) = (*needed, ends.len());
                 Err(WitnessError::NotWitnessed { what, needed, fresh, stale, is_old }.into())
             }

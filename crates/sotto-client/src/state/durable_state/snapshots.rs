@@ -73,14 +73,14 @@ impl DurableState {
     /// # Errors
     /// [`StateError`].
     pub(crate) fn adopt_written(&mut self, snapshot: Snapshot) -> Result<()> {
-        self.sound()?;
+        self.check_usable()?;
         self.switch(snapshot, true)?;
         self.committed.clear();
         Ok(())
     }
 
     fn replace(&mut self, client: &mut dyn AnyClient, at: RowsVersion, is_new: bool) -> Result<()> {
-        self.sound()?;
+        self.check_usable()?;
         self.generation += 1;
         let snapshot = self.write(client, at)?;
         self.switch(snapshot, is_new)

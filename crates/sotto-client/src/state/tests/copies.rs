@@ -34,7 +34,7 @@ fn an_older_copy_is_noticed_by_its_anchor() {
     assert_eq!(lost(&scene), None);
     scene.disk.restore(&copy);
     let found = lost(&scene);
-    assert_eq!(found, Some(StateLoss::RolledBack { state: 3, anchor: 4 }));
+    assert_eq!(found, Some(StateLoss::RolledBack { state: 3, counter: 4 }));
     assert_eq!(lost(&scene), None, "the new one is good");
 }
 
@@ -45,7 +45,7 @@ fn an_older_anchor_is_noticed_by_its_state() {
     assert_eq!(lost(&scene), None);
     scene.open().unwrap().get(3).unwrap();
     scene.anchors.restore(&copy);
-    assert_eq!(lost(&scene), Some(StateLoss::RolledBack { state: 5, anchor: 3 }));
+    assert_eq!(lost(&scene), Some(StateLoss::RolledBack { state: 5, counter: 3 }));
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_missing_anchor_is_noticed() {
     let scene = used_scene();
     let anchor = scene.anchors.names_now().pop().unwrap();
     scene.anchors.delete(&anchor);
-    assert_eq!(lost(&scene), Some(StateLoss::NoAnchor));
+    assert_eq!(lost(&scene), Some(StateLoss::NoRollbackCounter));
 }
 
 #[test]
@@ -198,10 +198,10 @@ fn rows_that_do_not_prove_themselves_are_rejected() {
     assert_eq!(table.get(3).unwrap(), scene.row(3));
     drop(table);
     assert_eq!(lost(&scene), None, "a rejected row is settled");
-    let asks = scene
+    let queries = scene
         .server
         .with(|world| world.log.clone())
         .into_iter()
         .filter(|request| request.path.ends_with("/ask"));
-    assert_eq!(asks.map(|ask| ask.body.len()).collect::<std::collections::BTreeSet<_>>().len(), 2);
+    assert_eq!(queries.map(|query| query.body.len()).collect::<std::collections::BTreeSet<_>>().len(), 2);
 }

@@ -26,7 +26,7 @@ fn half(scene: &Scene, chunks: usize) -> Vec<u8> {
 
 /// The starts of the ranges that were requested from the server.
 fn starts(scene: &Scene) -> Vec<u64> {
-    scene.server.heard().into_iter().filter_map(|request| Some(request.range?.start)).collect()
+    scene.server.received().into_iter().filter_map(|request| Some(request.range?.start)).collect()
 }
 
 /// Looks a row up, and returns the events.

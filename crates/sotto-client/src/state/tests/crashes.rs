@@ -22,13 +22,13 @@ type OpenTable = fn(&Scene) -> TableBuilder;
 fn live(scene: &Scene, open: OpenTable, random: &mut impl Rng) -> Result<(), ClientError> {
     let mut table = open(scene).open()?;
     for _ in 0..random.next_u32() % 5 + 1 {
-        let wanted: Vec<u64> =
+        let expected: Vec<u64> =
             (0..random.next_u32() % 3 + 1).map(|_| u64::from(random.next_u32()) % ROWS).collect();
-        let rows = match table.get_many(&wanted) {
+        let rows = match table.get_many(&expected) {
             Err(ClientError::Core(sotto_core::Error::Exhausted(_))) => return Ok(()),
             outcome => outcome?,
         };
-        let right: Vec<_> = wanted.iter().map(|&row| scene.row(row)).collect();
+        let right: Vec<_> = expected.iter().map(|&row| scene.row(row)).collect();
         assert_eq!(rows, right);
     }
     Ok(())
@@ -135,7 +135,7 @@ fn nothing_is_sent_that_is_not_on_disk() {
         let scene = Scene::new(ROWS, 50);
         let mut table = scene.open().unwrap();
         table.get(1).unwrap();
-        let heard = scene.server.with(|world| world.log.clone()).len();
+        let received = scene.server.with(|world| world.log.clone()).len();
         let disk = if on_anchor { &scene.anchors } else { &scene.disk };
         disk.fuse(0, Fault::Once(kind));
         let error = table.get(2).unwrap_err();
@@ -145,7 +145,11 @@ fn nothing_is_sent_that_is_not_on_disk() {
         );
         let error = table.get(2).unwrap_err();
         assert!(matches!(error, ClientError::State(StateError::Broken)), "{error:?}");
-        assert_eq!(scene.server.with(|world| world.log.clone()).len(), heard, "something left all the same");
+        assert_eq!(
+            scene.server.with(|world| world.log.clone()).len(),
+            received,
+            "something left all the same"
+        );
         drop(table);
         assert_eq!(scene.open().unwrap().get(2).unwrap(), scene.row(2));
         scene.no_slot_twice();
@@ -161,14 +165,14 @@ fn a_lost_answer_is_asked_for_again_with_the_same_bytes() {
     table.get(5).unwrap_err();
     scene.server.with(|world| world.tamper = None);
     assert_eq!(table.get(6).unwrap(), scene.row(6));
-    let asks: Vec<_> = scene
+    let queries: Vec<_> = scene
         .server
         .with(|world| world.log.clone())
         .into_iter()
         .filter(|request| request.path.ends_with("/ask"))
         .collect();
-    assert_eq!(asks.len(), 3);
-    assert!(asks[0] == asks[1] && asks[1] != asks[2]);
+    assert_eq!(queries.len(), 3);
+    assert!(queries[0] == queries[1] && queries[1] != queries[2]);
     assert_eq!(scene.events(), [TableEvent::Resent(1)]);
     assert_eq!(scene.no_slot_twice(), 2);
 }

@@ -70,7 +70,7 @@ impl Scene {
     }
 
     /// The payloads that one server was sent to a route, without the heads of their frames, which name an epoch.
-    fn heard(&self, server: usize, route: &str, head: usize) -> Vec<Vec<u8>> {
+    fn received(&self, server: usize, route: &str, head: usize) -> Vec<Vec<u8>> {
         let log = self.servers[server].with(|world| world.log.clone());
         let posts = log.into_iter().filter(|request| request.path.ends_with(route));
         posts.map(|request| request.body[head..].to_vec()).collect()
@@ -79,16 +79,16 @@ impl Scene {
     /// Checks all requests that the servers have ever received. Returns the number of used slots and
     /// of distinct hint requests.
     fn check(&self) -> (usize, usize) {
-        assert!(self.heard(0, "/hints", 0).is_empty() && self.heard(1, "/ask", 0).is_empty());
+        assert!(self.received(0, "/hints", 0).is_empty() && self.received(1, "/ask", 0).is_empty());
         let mut seen: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
-        for body in self.heard(0, "/ask", query::HEAD_BYTES) {
+        for body in self.received(0, "/ask", query::HEAD_BYTES) {
             for query in body.chunks(QUERY) {
                 let before = seen.entry(used(query).unwrap()).or_insert_with(|| query.to_vec());
                 assert!(before == query, "a slot is in two requests");
             }
         }
         let mut clients: BTreeMap<u64, u64> = BTreeMap::new();
-        for body in self.heard(1, "/hints", hints::HEAD_BYTES) {
+        for body in self.received(1, "/hints", hints::HEAD_BYTES) {
             let number = u64::from_le_bytes(body[..].try_into().unwrap());
             let next = clients.entry(number >> 32).or_default();
             // The last request again, or the one after it.
@@ -126,10 +126,10 @@ fn live(scene: &Scene, random: &mut impl Rng) -> Result<(), ClientError> {
         if random.next_u32().is_multiple_of(3) {
             table.refill_hints()?;
         }
-        let wanted: Vec<u64> =
+        let expected: Vec<u64> =
             (0..random.next_u32() % LASTS as u32 + 1).map(|_| u64::from(random.next_u32()) % ROWS).collect();
-        let right: Vec<_> = wanted.iter().map(|&row| scene.row(row)).collect();
-        assert_eq!(table.get_many(&wanted)?, right);
+        let right: Vec<_> = expected.iter().map(|&row| scene.row(row)).collect();
+        assert_eq!(table.get_many(&expected)?, right);
     }
     Ok(())
 }
@@ -161,8 +161,8 @@ fn lives(seed: u64) -> [usize; 3] {
         !events.iter().any(|event| matches!(event, TableEvent::StateReset(_))),
         "seed {seed}: {events:?}"
     );
-    let (slots, orders) = scene.check();
-    [slots, orders, scene.heard(1, "/hints", 0).len() - orders]
+    let (slots, requests) = scene.check();
+    [slots, requests, scene.received(1, "/hints", 0).len() - requests]
 }
 
 #[test]
@@ -171,8 +171,8 @@ fn no_supply_is_used_twice_and_a_lost_one_is_ordered_again() {
     for seed in 0..150 {
         all.iter_mut().zip(lives(seed)).for_each(|(all, one)| *all += one);
     }
-    let [slots, orders, again] = all;
-    assert!(slots > 2_000 && orders > 700 && again > 100, "{all:?}");
+    let [slots, requests, again] = all;
+    assert!(slots > 2_000 && requests > 700 && again > 100, "{all:?}");
 }
 
 /// A process that ends before a hint response is on disk requests it again with the same bytes. Once
@@ -189,13 +189,13 @@ fn a_supply_is_ordered_until_it_is_on_disk() {
     }
     assert!(scene.open().unwrap().refill_hints().unwrap());
     scene.crash("before a query");
-    let orders = scene.heard(1, "/hints", 0);
-    assert!(orders.len() == 4 && orders.iter().all(|order| *order == orders[0]));
+    let requests = scene.received(1, "/hints", 0);
+    assert!(requests.len() == 4 && requests.iter().all(|request| *request == requests[0]));
     for row in [7, 8, 9] {
         assert_eq!(scene.open().unwrap().get(row).unwrap(), scene.row(row));
         scene.crash("after a query");
     }
-    assert_eq!(scene.heard(1, "/hints", 0).len(), 4);
+    assert_eq!(scene.received(1, "/hints", 0).len(), 4);
     assert_eq!(scene.check(), (3, 1));
 }
 
@@ -247,10 +247,10 @@ fn schemes_with_a_helper_go_on_after_crashes_and_epochs() {
         let resent = events.iter().filter(|event| matches!(event, TableEvent::Resent(1))).count();
         assert!(followed == 3 && followed + resent == events.len(), "{scheme}: {events:?}");
         // Repeated at most once, because an epoch ended.
-        let mut orders = scene.heard(1, "/hints", hints::HEAD_BYTES);
-        orders.dedup();
-        let distinct: HashSet<&Vec<u8>> = orders.iter().collect();
-        assert_eq!(distinct.len(), orders.len(), "{scheme}: a supply was there and was ordered again");
-        assert!(scene.heard(0, "/hints", 0).is_empty());
+        let mut requests = scene.received(1, "/hints", hints::HEAD_BYTES);
+        requests.dedup();
+        let distinct: HashSet<&Vec<u8>> = requests.iter().collect();
+        assert_eq!(distinct.len(), requests.len(), "{scheme}: a supply was there and was ordered again");
+        assert!(scene.received(0, "/hints", 0).is_empty());
     }
 }

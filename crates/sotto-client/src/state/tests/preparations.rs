@@ -109,12 +109,12 @@ fn hints_that_end_too_early_are_waited_for_or_refused() {
     run_low(&scene, &mut table);
     gate.open(4);
     gate.wait(5);
-    scene.server.heard();
+    scene.server.received();
     (0..LOW - 1).for_each(|row| drop(table.get(row).unwrap()));
     let opens = thread::spawn(move || gate.open(100));
     assert_eq!(table.get(7).unwrap(), scene.row(7));
     opens.join().unwrap();
-    let parts = scene.server.heard().into_iter().filter(|request| request.range.is_some()).count();
+    let parts = scene.server.received().into_iter().filter(|request| request.range.is_some()).count();
     assert!(parts <= 4, "{parts} parts of 7 came after the first four");
     assert_eq!(table.budget(), Budget::Left(SLOTS - 1));
 }
@@ -133,7 +133,7 @@ fn a_process_that_dies_leaves_the_next_client_half_prepared() {
     gate.open(100);
 
     scene.server.tamper(drip(usize::MAX));
-    scene.server.heard();
+    scene.server.received();
     let mut table = builder(&scene, &Gate::default()).open().unwrap();
     assert!(table.is_preparing(), "hints are low from the start");
     assert_eq!(table.get(2).unwrap(), scene.row(2));
@@ -142,7 +142,7 @@ fn a_process_that_dies_leaves_the_next_client_half_prepared() {
     open.open(100);
     let mut table = builder(&scene, &open).open().unwrap();
     wait(&scene, &mut table).unwrap();
-    let ranges = scene.server.heard().into_iter().filter_map(|request| request.range);
+    let ranges = scene.server.received().into_iter().filter_map(|request| request.range);
     assert!(ranges.map(|range| range.start).all(|start| start >= 3 << 16));
     let events = scene.events();
     assert_eq!(events.last(), Some(&TableEvent::HintsRenewed(Budget::Left(SLOTS))));
@@ -225,24 +225,24 @@ fn a_pass_brings_no_more_than_it_may() {
     let (scene, gate) = scene();
     gate.open(100);
     let clock = Leaping::default();
-    let heard: Arc<Mutex<Vec<(u64, Duration)>>> = Arc::default();
-    let (told, now) = (Arc::clone(&heard), clock.clone());
+    let received: Arc<Mutex<Vec<(u64, Duration)>>> = Arc::default();
+    let (sink, now) = (Arc::clone(&received), clock.clone());
     let mut table = builder(&scene, &gate)
         .preparation_rate(10_000)
         .clock(clock.clone())
         .progress(move |at| {
             if at.stage == Stage::NextClient {
                 assert_eq!(at.total, ROWS * WIDTH as u64);
-                told.lock().unwrap().push((at.done, now.now()));
+                sink.lock().unwrap().push((at.done, now.now()));
             }
         })
         .open()
         .unwrap();
     run_low(&scene, &mut table);
     wait(&scene, &mut table).unwrap();
-    let heard = heard.lock().unwrap().clone();
-    assert_eq!(heard.last().map(|(done, _)| *done), Some(ROWS * WIDTH as u64));
-    for (done, at) in heard {
+    let received = received.lock().unwrap().clone();
+    assert_eq!(received.last().map(|(done, _)| *done), Some(ROWS * WIDTH as u64));
+    for (done, at) in received {
         let least = Duration::from_secs_f64(done as f64 / 10_000.0);
         assert!(at >= least, "{done} bytes at {at:?}");
     }

@@ -77,7 +77,7 @@ mod host {
         HOST.with(|given| given.set(unicode).is_ok())
     }
 
-    fn ask(work: impl FnOnce(&dyn HostUnicode) -> Option<String>) -> Option<Zeroizing<String>> {
+    fn with_host(work: impl FnOnce(&dyn HostUnicode) -> Option<String>) -> Option<Zeroizing<String>> {
         HOST.with(|given| given.get().and_then(|given| work(&**given)).map(Zeroizing::new))
     }
 
@@ -86,7 +86,7 @@ mod host {
         if text.is_ascii() {
             return Ok(Zeroizing::new(text.as_bytes().to_vec()));
         }
-        let normal = ask(|given| given.normal(text))
+        let normal = with_host(|given| given.normal(text))
             .ok_or(KeyError::Not("of ASCII, and no Unicode functions are set"))?;
         Ok(Zeroizing::new(normal.as_bytes().to_vec()))
     }
@@ -97,7 +97,7 @@ mod host {
             return None;
         }
         let lower = Zeroizing::new(text.to_ascii_lowercase());
-        let name = if lower.is_ascii() && !lower.split('.').any(is_ace) { lower } else { asked(&lower)? };
+        let name = if lower.is_ascii() && !lower.split('.').any(is_ace) { lower } else { host_name(&lower)? };
         let labels = name.strip_suffix('.').unwrap_or(&name);
         let is_name = labels.len() <= 253 && labels.split('.').all(|label| (1..=63).contains(&label.len()));
         (is_name && labels.is_ascii() && !labels.contains(is_refused)).then_some(name)
@@ -105,7 +105,7 @@ mod host {
 
     /// A host name in A-labels, from the browser. Some browsers do not check labels that are A-labels
     /// already, so those are decoded first, and the result has to be the original.
-    fn asked(lower: &str) -> Option<Zeroizing<String>> {
+    fn host_name(lower: &str) -> Option<Zeroizing<String>> {
         let mut meant = Zeroizing::new(String::with_capacity(4 * lower.len()));
         for (place, label) in lower.split('.').enumerate() {
             if place > 0 {
@@ -122,7 +122,7 @@ mod host {
                 None => meant.push_str(label),
             }
         }
-        let host = ask(|given| given.host(&meant))?;
+        let host = with_host(|given| given.host(&meant))?;
         // Some browsers write an asterisk so that it can stand in a path too.
         let plain = |label: &str| if is_ace(label) { label.to_owned() } else { label.replace("%2A", "*") };
         let name = Zeroizing::new(host.split('.').map(plain).collect::<Vec<_>>().join("."));

@@ -215,7 +215,7 @@ pub struct WordFormat {
     form: WordForm,
 }
 
-/// Both forms of words, each with the constants of its reductions.
+/// Form of words, with the constants of its reductions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WordForm {
     Residue(OneResidue),

@@ -103,12 +103,13 @@ fn left(quota: &RateLimit, last: u8) -> usize {
 fn so_much_at_once_and_then_with_time() {
     let quota = RateLimit::new(Rate::per(10, HOUR), "enough", &CountStore::in_memory(0));
     let start = Instant::now();
-    let code =
-        |outcome: Result<(), HttpError>| outcome.err().map(|refusal| (refusal.told().0, refusal.told().2));
+    let code = |outcome: Result<(), HttpError>| {
+        outcome.err().map(|refusal| (refusal.summary().0, refusal.summary().2))
+    };
     assert_eq!(code(quota.take(peer(1), 7, start)), None);
-    assert_eq!(code(quota.take(peer(1), 4, start)), Some((Code::Busy, 360)));
+    assert_eq!(code(quota.take(peer(1), 4, start)), Some((ProblemCode::Busy, 360)));
     assert_eq!(code(quota.take(peer(1), 3, start)), None);
-    assert_eq!(code(quota.check(peer(1), start)), Some((Code::Busy, 1)));
+    assert_eq!(code(quota.check(peer(1), start)), Some((ProblemCode::Busy, 1)));
     assert_eq!(code(quota.take(peer(2), 10, start)), None);
     assert_eq!(code(quota.take(peer(1), 4, start + 4 * HOUR / 10)), None);
     let any = RateLimit::new(Rate::per(0, HOUR), "enough", &CountStore::in_memory(0));
@@ -116,7 +117,7 @@ fn so_much_at_once_and_then_with_time() {
     assert_eq!(code(any.take(peer(1), u64::MAX, start)), None);
     assert_eq!(code(any.check(peer(1), start)), None);
     let refusal = quota.take(peer(1), 4, start + 4 * HOUR / 10).unwrap_err();
-    assert_eq!(refusal.told().1, "enough; the next may come in 1440 s");
+    assert_eq!(refusal.summary().1, "enough; the next may come in 1440 s");
 }
 
 #[test]
@@ -167,7 +168,7 @@ fn a_clock_that_was_set_back_gives_nothing_away() {
         let again = stored(dir.path(), now);
         assert_eq!(left(&again, 1), 0, "at {now}");
         let refusal = again.take(peer(1), 1, Instant::now()).unwrap_err();
-        assert!(refusal.told().2 <= 23, "nobody waits for longer either: {}", refusal.told().2);
+        assert!(refusal.summary().2 <= 23, "nobody waits for longer either: {}", refusal.summary().2);
         drop(again);
     }
 }

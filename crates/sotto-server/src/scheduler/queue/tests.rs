@@ -30,7 +30,7 @@ fn of(limits: SchedulerLimits, scans: &ScanConfig) -> Arc<Queue> {
     Arc::new(Queue::new(limits, Arc::new(budget), metrics))
 }
 
-fn ask(live: &Arc<TableEpoch>, count: u64) -> QueryJob {
+fn query_job(live: &Arc<TableEpoch>, count: u64) -> QueryJob {
     ask_of(1, live, count)
 }
 
@@ -53,11 +53,11 @@ fn pass(queue: &Queue, done: FinishedWork) -> PlannedPass {
 }
 
 /// The code that a request was refused with, if it was.
-fn code(reply: &mut oneshot::Receiver<Reply>) -> Option<Code> {
-    reply.try_recv().ok()?.err().map(|refusal| refusal.told().0)
+fn code(reply: &mut oneshot::Receiver<Reply>) -> Option<ProblemCode> {
+    reply.try_recv().ok()?.err().map(|refusal| refusal.summary().0)
 }
 
-/// Whose queries are in a pass, and how many of each.
+/// Clients with queries in a pass, and how many of each.
 fn shares(pass: &PlannedPass) -> Vec<(u8, usize)> {
     let mut shares = std::collections::BTreeMap::new();
     for (one, take) in &pass.parts {
@@ -84,21 +84,21 @@ fn sizes(pass: &PlannedPass) -> Vec<usize> {
 #[test]
 fn an_idle_worker_takes_what_there_is() {
     let (queue, live) = (queue(8), clear_table(1));
-    let _reply = queue.push(ask(&live, 3), Instant::now()).unwrap();
+    let _reply = queue.push(query_job(&live, 3), Instant::now()).unwrap();
     assert_eq!(sizes(&pass(&queue, FinishedWork::Nothing)), [3]);
 }
 
 #[test]
 fn a_worker_fresh_from_a_pass_waits_for_company() {
     let (queue, live) = (queue(5), clear_table(1));
-    let _first = queue.push(ask(&live, 3), Instant::now()).unwrap();
+    let _first = queue.push(query_job(&live, 3), Instant::now()).unwrap();
     let worker = std::thread::spawn({
         let queue = queue.clone();
         // After a pass of hours the worker waits for hours: only a full pass ends the wait.
         move || sizes(&pass(&queue, FinishedWork::Pass(2 * HOUR)))
     });
-    let _second = queue.push(ask(&live, 1), Instant::now()).unwrap();
-    let _third = queue.push(ask(&live, 4), Instant::now()).unwrap();
+    let _second = queue.push(query_job(&live, 1), Instant::now()).unwrap();
+    let _third = queue.push(query_job(&live, 4), Instant::now()).unwrap();
     assert_eq!(worker.join().unwrap(), [3, 1, 1]);
 }
 
@@ -113,7 +113,7 @@ fn who_cannot_be_reached_in_time_is_told_at_once() {
     // behind two more.
     end(&queue, pass(&queue, FinishedWork::Pass(HOUR * 2 / 3)));
     held.push(push(1, 2).unwrap());
-    assert_eq!(push(1, 1).err(), Some(Code::Busy));
+    assert_eq!(push(1, 1).err(), Some(ProblemCode::Busy));
     // Another network has its turn before these.
     held.push(push(2, 1).unwrap());
     // Shorter passes change the expectation.
@@ -128,9 +128,9 @@ fn who_cannot_be_reached_in_time_is_told_at_once() {
 #[test]
 fn closing_ends_the_wait_and_then_the_work() {
     let (queue, live) = (queue(5), clear_table(1));
-    let _reply = queue.push(ask(&live, 1), Instant::now()).unwrap();
+    let _reply = queue.push(query_job(&live, 1), Instant::now()).unwrap();
     queue.close();
-    assert_eq!(queue.push(ask(&live, 1), Instant::now()).err(), Some(Code::ShuttingDown));
+    assert_eq!(queue.push(query_job(&live, 1), Instant::now()).err(), Some(ProblemCode::ShuttingDown));
     assert_eq!(sizes(&pass(&queue, FinishedWork::Pass(2 * HOUR))), [1]);
     assert!(queue.next(FinishedWork::Nothing).is_none());
 }
@@ -138,7 +138,7 @@ fn closing_ends_the_wait_and_then_the_work() {
 #[test]
 fn a_pass_is_about_one_epoch_and_the_oldest_ask_goes_first() {
     let (queue, old, new) = (queue(8), clear_table(1), clear_table(2));
-    let pushed = [&old, &new, &old, &new].map(|live| queue.push(ask(live, 1), Instant::now()).unwrap());
+    let pushed = [&old, &new, &old, &new].map(|live| queue.push(query_job(live, 1), Instant::now()).unwrap());
     for live in [&old, &new] {
         let pass = pass(&queue, FinishedWork::Nothing);
         assert!(Arc::ptr_eq(&pass.live, live));
@@ -152,11 +152,11 @@ fn late_and_abandoned_asks_cost_no_place_in_a_pass() {
     let limits = SchedulerLimits { deadline: Duration::ZERO, ..limits(8) };
     let (queue, live) = (of(limits, &ScanConfig::default()), clear_table(1));
     let now = Instant::now();
-    let mut late = queue.push(ask(&live, 4), now).unwrap();
-    drop(queue.push(ask(&live, 2), now + HOUR).unwrap());
-    let mut good = queue.push(ask(&live, 1), now + HOUR).unwrap();
+    let mut late = queue.push(query_job(&live, 4), now).unwrap();
+    drop(queue.push(query_job(&live, 2), now + HOUR).unwrap());
+    let mut good = queue.push(query_job(&live, 1), now + HOUR).unwrap();
     assert_eq!(sizes(&pass(&queue, FinishedWork::Nothing)), [1]);
-    assert_eq!(code(&mut late), Some(Code::Deadline));
+    assert_eq!(code(&mut late), Some(ProblemCode::Deadline));
     assert!(good.try_recv().is_err(), "it is in the pass, and not answered yet");
 }
 
@@ -168,11 +168,11 @@ fn an_abandoned_query_holds_its_memory_as_long_as_its_bytes() {
     let both = QueryJob {
         _frame_memory: take(300).ok().unwrap(),
         answer_memory: take(400).ok().unwrap(),
-        ..ask(&live, 1)
+        ..query_job(&live, 1)
     };
     drop(queue.push(both, Instant::now()).unwrap());
     assert!(take(1).is_err(), "its frame is still in the queue, and its answer may be made");
-    let good = queue.push(ask(&live, 1), Instant::now()).unwrap();
+    let good = queue.push(query_job(&live, 1), Instant::now()).unwrap();
     assert_eq!(sizes(&pass(&queue, FinishedWork::Nothing)), [1]);
     assert!(take(700).is_ok());
     drop(good);
@@ -181,10 +181,10 @@ fn an_abandoned_query_holds_its_memory_as_long_as_its_bytes() {
 #[test]
 fn a_full_queue_takes_no_more() {
     let (queue, live) = (queue(8), clear_table(1));
-    let held: Vec<_> = (0..10).map(|_| queue.push(ask(&live, 1), Instant::now()).unwrap()).collect();
-    assert_eq!(queue.push(ask(&live, 1), Instant::now()).err(), Some(Code::Busy));
+    let held: Vec<_> = (0..10).map(|_| queue.push(query_job(&live, 1), Instant::now()).unwrap()).collect();
+    assert_eq!(queue.push(query_job(&live, 1), Instant::now()).err(), Some(ProblemCode::Busy));
     assert_eq!(sizes(&pass(&queue, FinishedWork::Nothing)), [1; 8]);
-    assert!(queue.push(ask(&live, 1), Instant::now()).is_ok());
+    assert!(queue.push(query_job(&live, 1), Instant::now()).is_ok());
     drop(held);
 }
 
@@ -269,11 +269,11 @@ fn in_a_full_queue_whoever_has_most_gives_way() {
     let (queue, live) = (wide(6), clear_table(1));
     let push = |client| queue.push(ask_of(client, &live, 1), Instant::now());
     let mut many: Vec<_> = (0..6).map(|_| push(1).unwrap()).collect();
-    assert_eq!(push(1).err(), Some(Code::Busy), "its own are the most");
+    assert_eq!(push(1).err(), Some(ProblemCode::Busy), "its own are the most");
     let mut others: Vec<_> = (0..3).map(|_| push(2).unwrap()).collect();
-    let out: Vec<_> = many.iter_mut().map(|reply| code(reply) == Some(Code::Busy)).collect();
+    let out: Vec<_> = many.iter_mut().map(|reply| code(reply) == Some(ProblemCode::Busy)).collect();
     assert_eq!(out, [false, false, false, true, true, true], "the youngest go");
-    assert_eq!(push(2).err(), Some(Code::Busy), "it would have more than the other");
+    assert_eq!(push(2).err(), Some(ProblemCode::Busy), "it would have more than the other");
     others.push(push(3).unwrap());
     assert_eq!(queue.metrics.queue_evictions.get(), 4);
     let next = pass(&queue, FinishedWork::Nothing);
@@ -297,7 +297,7 @@ fn asks_that_wait_are_refused_once_their_client_has_had_its_time() {
     queue.budget.charge(first.parts[0].0.job.peer, Duration::from_secs(3), Instant::now());
     end(&queue, first);
     assert_eq!(shares(&pass(&queue, FinishedWork::Nothing)), [(1, 4), (2, 1)], "what has begun is finished");
-    assert_eq!([code(&mut waiting[0]), code(&mut waiting[1])], [Some(Code::Busy), None]);
+    assert_eq!([code(&mut waiting[0]), code(&mut waiting[1])], [Some(ProblemCode::Busy), None]);
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn a_lull_is_when_nothing_is_done_and_no_ask_is_there() {
     };
     // There is nothing to wait for.
     queue.wait_until_idle(HOUR);
-    let _first = queue.push(ask(&live, 1), Instant::now()).unwrap();
+    let _first = queue.push(query_job(&live, 1), Instant::now()).unwrap();
     assert!(busy(&queue));
     queue.wait_until_idle(Duration::ZERO);
     let made = pass(&queue, FinishedWork::Nothing);
@@ -329,7 +329,7 @@ fn a_lull_is_when_nothing_is_done_and_no_ask_is_there() {
 struct Task {
     requester: Requester,
     left: usize,
-    refused: Arc<Mutex<Vec<(Requester, Code)>>>,
+    refused: Arc<Mutex<Vec<(Requester, ProblemCode)>>>,
 }
 
 impl StepWork for Task {
@@ -349,7 +349,7 @@ impl StepWork for Task {
         self.left -= 1;
         if self.left > 0 { StepOutcome::Continues } else { StepOutcome::Done }
     }
-    fn refuse(self: Box<Self>, code: Code) {
+    fn refuse(self: Box<Self>, code: ProblemCode) {
         self.refused.lock().unwrap().push((self.requester, code));
     }
 }
@@ -357,7 +357,7 @@ impl StepWork for Task {
 /// A queue of passes of two queries, with tasks: each of a requester, with its number of steps.
 struct Tasks {
     queue: Arc<Queue>,
-    refused: Arc<Mutex<Vec<(Requester, Code)>>>,
+    refused: Arc<Mutex<Vec<(Requester, ProblemCode)>>>,
 }
 
 impl Tasks {
@@ -366,7 +366,7 @@ impl Tasks {
         Tasks { queue, refused: Arc::default() }
     }
 
-    fn push(&self, requester: Requester, left: usize) -> Result<(), Code> {
+    fn push(&self, requester: Requester, left: usize) -> Result<(), ProblemCode> {
         let steps = Box::new(Task { requester, left, refused: self.refused.clone() });
         self.queue.push_job(InterleavedJob::Steps(StepJob { steps, since: Instant::now(), has_begun: false }))
     }
@@ -438,11 +438,15 @@ fn lookups_and_asks_of_one_requester_are_one_line() {
 fn where_as_much_waits_as_may_whoever_has_the_most_lookups_waiting_gives_way() {
     let tasks = Tasks::new(4);
     (0..4).for_each(|_| tasks.push(network(1), 64).unwrap());
-    assert_eq!(tasks.push(network(1), 64), Err(Code::Busy), "its own are the most");
-    assert_eq!(tasks.push(Requester::Token(1), 300), Err(Code::Busy), "it would have more than the other");
+    assert_eq!(tasks.push(network(1), 64), Err(ProblemCode::Busy), "its own are the most");
+    assert_eq!(
+        tasks.push(Requester::Token(1), 300),
+        Err(ProblemCode::Busy),
+        "it would have more than the other"
+    );
     tasks.push(network(2), 1).unwrap();
     tasks.push(Requester::Token(2), 64).unwrap();
-    let refused = [(network(1), Code::Busy); 2];
+    let refused = [(network(1), ProblemCode::Busy); 2];
     assert_eq!(*tasks.refused.lock().unwrap(), refused);
     assert_eq!(tasks.order(3), [network(1), network(2), Requester::Token(2)]);
     // Of one requester, which may be many users behind one address, the largest request is evicted
@@ -466,5 +470,5 @@ fn a_request_in_steps_that_waits_too_long_is_told_so() {
     tasks.push(network(1), 1).unwrap();
     tasks.queue.close();
     assert!(tasks.queue.next(FinishedWork::Nothing).is_none());
-    assert_eq!(*tasks.refused.lock().unwrap(), [(network(1), Code::Deadline)]);
+    assert_eq!(*tasks.refused.lock().unwrap(), [(network(1), ProblemCode::Deadline)]);
 }

@@ -30,7 +30,7 @@ fn put(
             owner: owner(),
             client,
             stored_bytes: stored,
-            stamp: u64::from(number),
+            client_stamp: u64::from(number),
             session,
             session_bytes,
         },

@@ -242,7 +242,7 @@ pub(crate) fn assert_answers(response: &Response, pin: &FrameHeader, records: &[
 
 /// Checks a refusal.
 #[track_caller]
-pub(crate) fn assert_refused(response: &Response, code: sotto_wire::Code) {
+pub(crate) fn assert_refused(response: &Response, code: sotto_wire::ProblemCode) {
     let problem = sotto_wire::Problem::read(response.status, &response.body);
     assert_eq!(problem.code, code, "{} {}", response.status, response.text());
     assert_eq!(response.status, code.status());

@@ -86,12 +86,12 @@ impl AnyServer for Probed {
     fn admit(&self, keys: &[u8]) -> Result<AnySession> {
         self.inner.admit(keys)
     }
-    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
-        self.probe.batches.lock().unwrap().push(asks.len());
+    fn answer_many(&self, queries: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
+        self.probe.batches.lock().unwrap().push(queries.len());
         assert!(!self.probe.panics.swap(false, Ordering::Relaxed), "the test asked for a panic");
         let held = self.probe.held.lock().unwrap();
         drop(self.probe.freed.wait_while(held, |held| *held).unwrap());
-        self.inner.answer_many(asks)
+        self.inner.answer_many(queries)
     }
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         self.inner.stream().map(|_| self as &dyn AnyStreamServer)

@@ -26,7 +26,7 @@ impl DenseLwe {
     /// piece of the matrix from a byte offset on, and `step` is called after each panel.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// The errors of `read`.
     pub fn hint(
         &self,
         seed: &PublicSeed,
@@ -54,8 +54,8 @@ impl DenseLwe {
                 out
             };
             let columns: Vec<Vec<u32>> = columns.par_iter().flat_map_iter(pass).collect();
-            let wanted = rows.len() - hint.len() / self.n;
-            for row in 0..wanted.min(count * PANEL_ROWS) {
+            let missing = rows.len() - hint.len() / self.n;
+            for row in 0..missing.min(count * PANEL_ROWS) {
                 hint.extend(columns.iter().filter_map(|column| column.get(row)));
             }
             step(count);

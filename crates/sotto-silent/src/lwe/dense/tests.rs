@@ -42,7 +42,7 @@ fn the_bound_by_hand() {
 #[test]
 fn a_hint_takes_masks_off() {
     for set in SETS {
-        let (l, m, wanted) = (130, BLOCK + 77, BLOCK as u32 + 3);
+        let (l, m, requested) = (130, BLOCK + 77, BLOCK as u32 + 3);
         let layout = PanelLayout::new(l, m);
         let mut panels = vec![0u8; layout.bytes()];
         let mut table = vec![0; l * m];
@@ -74,7 +74,7 @@ fn a_hint_takes_masks_off() {
         }
         let mut rng = seeded("unit");
         let s = set.secret(&mut rng);
-        let words = set.sum(&SEED, m, OneHot::new(wanted, 1), &s, &mut rng);
+        let words = set.sum(&SEED, m, OneHot::new(requested, 1), &s, &mut rng);
         let mask = set.mask(&hint, &s);
         let mut squares = 0.0;
         for row in 0..l {
@@ -82,7 +82,7 @@ fn a_hint_takes_masks_off() {
                 sum.wrapping_add((byte_at(row, column) as i8 as u32).wrapping_mul(words[column]))
             });
             let phase = product.wrapping_sub(mask[row]);
-            let exact = byte_at(row, wanted as usize);
+            let exact = byte_at(row, requested as usize);
             assert_eq!(byte(phase), exact);
             squares += f64::from(phase.wrapping_sub((exact as i8 as u32) << 24) as i32).powi(2);
         }

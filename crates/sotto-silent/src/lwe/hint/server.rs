@@ -118,7 +118,7 @@ impl<'a> HintUpdater<'a> {
     /// An updater for the matrix at this offset, and its hint in a section of its own.
     ///
     /// # Errors
-    /// Those of [`PanelReader::new`].
+    /// The errors of [`PanelReader::new`].
     pub fn new(
         layout: PanelLayout,
         matrix: impl Into<SectionOffset>,
@@ -136,7 +136,7 @@ impl<'a> HintUpdater<'a> {
     /// for each block.
     ///
     /// # Errors
-    /// Those of [`add_to_row`]; storage errors.
+    /// The errors of [`add_to_row`]; storage errors.
     pub fn panel(&self, entries: &[ByteChange]) -> Result<()> {
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Ok(()) };
         let (first, end) = (first.row as usize, last.row as usize + 1);

@@ -36,18 +36,27 @@ fn fill(table: &[u8], at: u64, out: &mut [u8]) {
     beyond.fill(0);
 }
 
-/// Measures a scheme on a stack: every proof was right, or nothing was run.
+/// What a scheme did on a stack.
+pub(super) enum ProofsOutcome {
+    /// Every proof was right.
+    Measured(Box<TreeMeasured>),
+    /// Nothing was run.
+    Skipped(TreeSkipped),
+}
+
+/// Measures a scheme on a stack.
 pub(super) fn measure(
     run: &Run<'_>,
     nodes: &Nodes,
     stack: &Stack,
     line: Case,
-) -> Result<Result<TreeMeasured, TreeSkipped>, BenchError> {
+) -> Result<ProofsOutcome, BenchError> {
     let title = format!("{}, {}", line.title(), run.method.name());
-    let no_parameters = |why| Ok(Err(run.skipped(&title, format!("no parameters: {why}"))));
+    let skipped = |why| Ok(ProofsOutcome::Skipped(run.skipped(&title, why)));
+    let no_parameters = |why| skipped(format!("no parameters: {why}"));
     let groups = match group(run, stack, &line)? {
-        Ok(groups) => groups,
-        Err(why) => return no_parameters(why),
+        Grouping::Groups(groups) => groups,
+        Grouping::NoFit(why) => return no_parameters(why),
     };
     let mut plans = Vec::with_capacity(groups.len());
     for Group { case, .. } in &groups {
@@ -57,7 +66,7 @@ pub(super) fn measure(
         }
     }
     if let Some(reason) = run.too_large(plan::needed_memory(plans.iter().map(|plan| &**plan))) {
-        return Ok(Err(run.skipped(&title, reason)));
+        return skipped(reason);
     }
 
     let folder = run.options.folder()?;
@@ -142,7 +151,7 @@ pub(super) fn measure(
     figures.once_bytes = sum(&|_, client| client.keys_bytes).map(|keys| keys + once);
     figures.up_bytes = sum(&|queries, client| client.totals.up * queries);
     figures.down_bytes = sum(&|queries, client| client.totals.down * queries);
-    Ok(Ok(measured))
+    Ok(ProofsOutcome::Measured(Box::new(measured)))
 }
 
 /// The expected row of a table.
@@ -216,12 +225,16 @@ struct Group<'a> {
     case: Case,
 }
 
-/// Groups the tables of a stack for a scheme, or says why it has no parameters for one.
-fn group<'a>(
-    run: &Run<'_>,
-    stack: &'a Stack,
-    line: &Case,
-) -> Result<Result<Vec<Group<'a>>, String>, BenchError> {
+/// Tables of a stack as a scheme encodes them.
+enum Grouping<'a> {
+    /// All tables, in groups.
+    Groups(Vec<Group<'a>>),
+    /// The scheme has no parameters for a group, for this reason.
+    NoFit(String),
+}
+
+/// Groups the tables of a stack for a scheme.
+fn group<'a>(run: &Run<'_>, stack: &'a Stack, line: &Case) -> Result<Grouping<'a>, BenchError> {
     let tables = stack.tables();
     let alone = |i: usize, table: &'a Vec<u8>| Group {
         tables: i..i + 1,
@@ -235,10 +248,10 @@ fn group<'a>(
     let case = Case { rows: longest * buckets as u64, buckets: buckets as u64, ..line.clone() };
     if buckets < 2 || !crate::plan::queries_buckets(&case, run.schemes) {
         let groups = tables.iter().enumerate().map(|(i, table)| alone(i, table));
-        return Ok(Ok(groups.collect()));
+        return Ok(Grouping::Groups(groups.collect()));
     }
     let each = match PreparedCase::of(&case, run.schemes, run.options)? {
-        CasePlan::NoFit(why) => return Ok(Err(why)),
+        CasePlan::NoFit(why) => return Ok(Grouping::NoFit(why)),
         // As many rows as fit the records of a bucket.
         CasePlan::Plan(plan) => plan.packing.capacity() / buckets as u64,
     };
@@ -250,7 +263,7 @@ fn group<'a>(
     let case = Case { rows: each * buckets as u64, ..case };
     let first = Group { tables: 0..buckets, rows: Cow::Owned(rows), case };
     let others = tables.iter().enumerate().skip(buckets).map(|(i, table)| alone(i, table));
-    Ok(Ok(std::iter::once(first).chain(others).collect()))
+    Ok(Grouping::Groups(std::iter::once(first).chain(others).collect()))
 }
 
 impl Group<'_> {

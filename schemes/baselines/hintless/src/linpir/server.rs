@@ -92,7 +92,7 @@ impl LinPir {
     /// Puts the digits of all chains, and returns the masks that diagonals are multiplied by.
     ///
     /// # Errors
-    /// Those of `put`.
+    /// The errors of `put`.
     pub fn prepare(
         &self,
         seed: &PublicSeed,
@@ -108,7 +108,7 @@ impl LinPir {
     /// Puts the diagonals and masks of blocks that are written [`together`](Self::together).
     ///
     /// # Errors
-    /// Those of `put`.
+    /// The errors of `put`.
     pub fn write(
         &self,
         rows: &HintRows<'_>,

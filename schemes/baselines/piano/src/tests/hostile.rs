@@ -17,14 +17,14 @@ fn rows_are_asked_for_once() {
     let rng = &mut seeded("once");
     let mut client = table.client("once");
     for i in 0..60 {
-        let (request, pending) = table.ask(&mut client, i % 6, rng);
+        let (request, pending) = table.query(&mut client, i % 6, rng);
         let mut answer = table.answer(&client, &request);
         if i >= 6 {
             // The answer to a repeated query is not used.
             answer.0.0.fill(0x5A);
         }
         assert!(client.recover(pending, answer).unwrap().bytes() == table.row(i % 6));
-        let used: u64 = client.hints.stock.of.iter().map(|used| u64::from(*used)).sum();
+        let used: u64 = client.hints.backup_stock.of.iter().map(|used| u64::from(*used)).sum();
         assert_eq!(used, (i + 1).min(6));
     }
 }
@@ -37,9 +37,9 @@ fn a_rejected_row_is_nowhere() {
     for again in [false, true] {
         let rng = &mut seeded("rejected");
         let mut client = table.client("rejected");
-        let asked = table.ask(&mut client, 3, rng);
-        let promoted = client.asked[0].plan.promoted;
-        table.read(&mut client, 3, asked).unwrap();
+        let open_queries = table.query(&mut client, 3, rng);
+        let promoted = client.open_queries[0].plan.promoted;
+        table.read(&mut client, 3, open_queries).unwrap();
         if again {
             table.fetch(&mut client, 3, rng).unwrap();
         }

@@ -21,7 +21,7 @@ fn rows_of_one_partition_use_its_backups_up() {
     let rng = &mut seeded("starving");
     let mut client = table.client("starving");
     for (i, row) in rows.iter().enumerate() {
-        let (before, state) = (client.hints.stock.of.clone(), client.hints.of.clone());
+        let (before, state) = (client.hints.backup_stock.of.clone(), client.hints.of.clone());
         let result = table.fetch(&mut client, *row, rng);
         if i < m {
             assert!(result.is_ok(), "{i} of {m}");
@@ -29,7 +29,7 @@ fn rows_of_one_partition_use_its_backups_up() {
             // Nothing is spent, and the query was of the same form (`InProcessServer::ask` checks
             // it).
             assert!(matches!(result, Err(Error::Unreadable)), "{i} of {m}: {result:?}");
-            assert!(client.hints.stock.of == before && client.hints.of == state);
+            assert!(client.hints.backup_stock.of == before && client.hints.of == state);
         }
     }
     assert_eq!(client.budget(), Budget::Left(queries - 128));
@@ -47,9 +47,9 @@ fn a_row_asked_for_before_it_was_read_takes_a_backup_each_time() {
     let m = table.params.backups();
     let rng = &mut seeded("never waiting");
     let mut client = table.client("never waiting");
-    let asked: Vec<_> = (0..m + 3).map(|_| table.ask(&mut client, 77, rng)).collect();
-    for (i, asked) in asked.into_iter().enumerate() {
-        assert_eq!(table.read(&mut client, 77, asked).is_ok(), i < m, "{i} of {m}");
+    let open_queries: Vec<_> = (0..m + 3).map(|_| table.query(&mut client, 77, rng)).collect();
+    for (i, open_queries) in open_queries.into_iter().enumerate() {
+        assert_eq!(table.read(&mut client, 77, open_queries).is_ok(), i < m, "{i} of {m}");
     }
     assert!(table.fetch(&mut client, 78, rng).is_ok());
 }

@@ -39,9 +39,9 @@ fn client(params: &Params, key: u64) -> Client {
     let key = Zeroizing::new((u128::from(key) << 64 | 5).to_le_bytes());
     let (ids, entries) = (params.ids() + 1, params.partitions() * params.backups() + 1);
     let parts = [ids, entries].map(|len| Zeroizing::new(vec![0; len * params.row_bytes()]));
-    let stock =
+    let backup_stock =
         BackupsUsed { of: Zeroizing::new(vec![0; params.partitions()]), all: params.backups() as u16 };
-    let hints = Hints::new(params, &Prf::new(params, &key), fresh(params).unwrap(), parts, stock);
+    let hints = Hints::new(params, &Prf::new(params, &key), fresh(params).unwrap(), parts, backup_stock);
     Client::new(params.clone(), key, hints, AnsweredRows::new(params).unwrap())
 }
 

@@ -130,9 +130,9 @@ const SILENT: u64 = 12;
 
 /// Points at which clients break off.
 const BREAK_POINTS: [BreakPoint; 6] = [
-    BreakPoint { name: "in a head", run: in_a_head },
-    BreakPoint { name: "in an ask", run: in_a_query },
-    BreakPoint { name: "in keys", run: in_keys },
+    BreakPoint { name: "in a request header", run: in_a_head },
+    BreakPoint { name: "in a query request", run: in_a_query },
+    BreakPoint { name: "in a registration", run: in_keys },
     BreakPoint { name: "before an answer", run: before_an_answer },
     BreakPoint { name: "in an answer", run: in_an_answer },
     BreakPoint { name: "in a file", run: in_a_file },
@@ -167,7 +167,7 @@ pub(crate) fn break_off(context: &SoakContext<'_>, pause: Duration) {
         let point = BREAK_POINTS.iter().cycle().nth((attempt % BREAK_POINTS.len() as u64) as usize);
         let Some(point) = point else { return };
         let (name, result) = match attempt % SILENT {
-            last if last == SILENT - 1 => ("in silence", in_silence(target)),
+            last if last == SILENT - 1 => ("while idle", in_silence(target)),
             last if last == SILENT / 2 => ("behind a closed window", behind_a_closed_window(target)),
             _ => (point.name, (point.run)(target)),
         };

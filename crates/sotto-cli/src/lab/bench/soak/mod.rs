@@ -274,7 +274,7 @@ impl Publisher {
     /// parameters, so that all clients' keys have become useless.
     pub(crate) fn next(&mut self) -> Result<bool> {
         let before = self.digest()?;
-        if self.entry.server.revise.is_none() {
+        if self.entry.server.update_image.is_none() {
             self.encode()?;
         } else {
             self.update()?;

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// [`Misuse::IndexPastEnd`] for a change outside the records; storage errors.
-pub(super) fn revise<R: SlotRing>(
+pub(super) fn update_image<R: SlotRing>(
     params: &Inner,
     rns: &RnsRing<R>,
     changes: &[RecordChange],

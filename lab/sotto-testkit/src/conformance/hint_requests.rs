@@ -14,13 +14,13 @@ fn stock_with(
 ) -> Result<()> {
     let hint_client = client.hint_client().expect("a client of such a scheme orders");
     let hint_server = helper.hint_server().expect("a server of such a scheme supplies");
-    while let Some(order) = hint_client.next_hint_request()? {
-        let supply = hint_server.answer_hint_request(&order)?;
-        let mut spoilt = supply.clone();
+    while let Some(request) = hint_client.next_hint_request()? {
+        let response = hint_server.answer_hint_request(&request)?;
+        let mut spoilt = response.clone();
         spoil(&mut spoilt);
         // Where a response must be valid, a wrong one is refused and the request stands.
         match hint_client.apply_hint_response(&spoilt) {
-            Err(Error::Peer(_)) if spoilt != supply => hint_client.apply_hint_response(&supply)?,
+            Err(Error::Peer(_)) if spoilt != response => hint_client.apply_hint_response(&response)?,
             taken => taken?,
         }
     }
@@ -36,7 +36,7 @@ fn fresh(table: &Table, rng: &mut dyn CryptoRng) -> Box<dyn AnyClient> {
 
 /// Hint requests and responses have the sizes that entry and server agree on; a request is the same
 /// until it is answered; and a response that has another size, or comes twice, is refused.
-pub fn orders(subject: &Subject) {
+pub fn have_their_sizes(subject: &Subject) {
     let entry = subject.entry.hint_server.unwrap();
     assert!(entry.role < subject.entry.servers);
     for case in [NARROW, MIDDLE, WIDE] {
@@ -52,41 +52,41 @@ pub fn orders(subject: &Subject) {
             hint_client.apply_hint_response(&vec![0; hint_response_bytes as usize]).is_err(),
             "a supply that nobody ordered"
         );
-        while let Some(order) = hint_client.next_hint_request().unwrap() {
-            assert_eq!(order.len() as u64, hint_request_bytes);
-            let supply = hint_server.answer_hint_request(&order).unwrap();
-            assert_eq!(supply.len() as u64, hint_response_bytes);
-            for wrong in [&supply[..supply.len() - 1], &supply[..0], &[&supply[..], &[0]].concat()] {
+        while let Some(request) = hint_client.next_hint_request().unwrap() {
+            assert_eq!(request.len() as u64, hint_request_bytes);
+            let response = hint_server.answer_hint_request(&request).unwrap();
+            assert_eq!(response.len() as u64, hint_response_bytes);
+            for wrong in [&response[..response.len() - 1], &response[..0], &[&response[..], &[0]].concat()] {
                 let refused = hint_client.apply_hint_response(wrong);
                 assert!(matches!(refused, Err(Error::Peer(PeerMisbehaved::Length { .. }))), "{refused:?}");
             }
             assert!(
-                hint_client.next_hint_request().unwrap() == Some(order),
+                hint_client.next_hint_request().unwrap() == Some(request),
                 "an order stands until it is supplied"
             );
-            hint_client.apply_hint_response(&supply).unwrap();
-            assert!(hint_client.apply_hint_response(&supply).is_err(), "a supply is taken once");
+            hint_client.apply_hint_response(&response).unwrap();
+            assert!(hint_client.apply_hint_response(&response).is_err(), "a supply is taken once");
         }
         assert!(client.budget() != Budget::Left(0), "a client that was supplied can ask");
     }
 }
 
 /// Hint requests of wrong lengths, with flipped bits, and of arbitrary bytes.
-pub fn damaged_orders(subject: &Subject) {
+pub fn damaged_do_no_harm(subject: &Subject) {
     let table = subject.table(NARROW);
     let hint_server = table.server.hint_server().expect("a server of such a scheme supplies");
     let rng = &mut seeded("damaged orders");
     let mut client = fresh(&table, rng);
-    let order = client.hint_client().unwrap().next_hint_request().unwrap().expect("a fresh client orders");
-    for len in (0..order.len()).chain([order.len() + 1, 2 * order.len()]) {
-        let mut wrong = order.clone();
+    let request = client.hint_client().unwrap().next_hint_request().unwrap().expect("a fresh client orders");
+    for len in (0..request.len()).chain([request.len() + 1, 2 * request.len()]) {
+        let mut wrong = request.clone();
         wrong.resize(len, 0);
         let result = hint_server.answer_hint_request(&wrong);
         assert!(matches!(result, Err(Error::Peer(PeerMisbehaved::Length { .. }))), "{len} bytes");
     }
-    for damaged in damage(&order, rng) {
+    for damaged in damage(&request, rng) {
         match hint_server.answer_hint_request(&damaged) {
-            Ok(supply) => assert_eq!(supply.len(), hint_server.hint_response_bytes()),
+            Ok(response) => assert_eq!(response.len(), hint_server.hint_response_bytes()),
             Err(error) => assert!(matches!(error, Error::Peer(_)), "{error:?}"),
         }
     }
@@ -94,7 +94,7 @@ pub fn damaged_orders(subject: &Subject) {
 
 /// The time of hint requests depends on the number of queries, and on nothing else; and the content
 /// of responses changes nothing that is sent.
-pub fn orders_and_queries_are_apart(subject: &Subject) {
+pub fn are_apart_from_queries(subject: &Subject) {
     let table = subject.table(NARROW);
     let transcript = |lies: bool, row: &dyn Fn(u64) -> u64| {
         let rng = &mut seeded("apart");
@@ -102,20 +102,20 @@ pub fn orders_and_queries_are_apart(subject: &Subject) {
         let mut sent = Vec::new();
         let (mut due, mut noise) = (Vec::new(), seeded("lies"));
         for i in 0..300 {
-            let mut spoil = |supply: &mut [u8]| {
+            let mut spoil = |response: &mut [u8]| {
                 due.push(i);
                 if lies {
-                    rand_core::Rng::fill_bytes(&mut noise, supply);
+                    rand_core::Rng::fill_bytes(&mut noise, response);
                 }
             };
             stock_with(client.as_mut(), table.server.as_ref(), &mut spoil).unwrap();
             if client.budget() == Budget::Left(0) {
                 break;
             }
-            let (queries, ticket) = client.query(RecordIndex(row(i)), rng).unwrap();
+            let (queries, pending) = client.query(RecordIndex(row(i)), rng).unwrap();
             let session = table.session(client.as_ref());
             let answers = table.answer(&session, &queries).unwrap();
-            let read = client.recover(ticket, &answers);
+            let read = client.recover(pending, &answers);
             if lies {
                 harmless(read);
             } else {
