@@ -2,15 +2,14 @@
 
 use serde::Serialize;
 use sotto_catalog::{TableName, TableNameError};
-use sotto_client::ClientError;
-pub use sotto_client::error::ErrorKind;
-use sotto_client::error::{Diagnose, Diagnosis};
+pub use sotto_core::ErrorKind;
+use sotto_core::{Diagnose, Diagnosis};
 use std::any::Any;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// An error of any binding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{message}")]
 pub struct BindingError {
     /// Kind of the error.
     pub kind: ErrorKind,
@@ -71,17 +70,9 @@ pub fn name(text: &str) -> Result<TableName, BindingError> {
     })
 }
 
-impl From<ClientError> for BindingError {
-    fn from(error: ClientError) -> Self {
-        let Diagnosis { kind, code, fix } = error.diagnosis();
+impl<E: Diagnose> From<E> for BindingError {
+    fn from(error: E) -> Self {
+        let Diagnosis { kind, code, fix, .. } = error.diagnosis();
         BindingError::new(kind, code, error.to_string(), fix)
     }
 }
-
-impl fmt::Display for BindingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for BindingError {}

@@ -49,7 +49,7 @@ pub struct ReplayReport {
 pub fn replay(file: &[u8]) -> Result<ReplayReport, VectorError> {
     let (vector, bytes) = Vector::parse(file)?;
     if sotto_registry::find(&vector.scheme).is_none() {
-        return Err(VectorError::UnknownScheme { id: vector.scheme });
+        return Err(VectorError::UnknownScheme(vector.scheme));
     }
     // The secrets are for other clients, which need all of their bytes.
     for (name, secret) in &vector.secrets {

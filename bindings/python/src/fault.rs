@@ -4,10 +4,8 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use sotto_bench::BenchError;
-use sotto_binding::{ErrorKind, guarded};
-use sotto_catalog::CatalogError;
+use sotto_binding::{BindingError, ErrorKind, guarded};
 use sotto_client::ClientError;
-use sotto_client::error::Diagnose;
 use sotto_db::DbError;
 use sotto_server::StartError;
 
@@ -18,20 +16,15 @@ const MODULE: &str = "sotto._errors";
 pub(crate) enum PyFault {
     /// An exception of the package, and the exception of a caller's function that caused it, if
     /// any.
-    Ours(Box<sotto_binding::BindingError>, Option<PyErr>),
-    /// An exception of Python, passed through.
+    Ours(Box<BindingError>, Option<PyErr>),
+    /// Another exception, passed through.
     Python(PyErr),
 }
 
 impl PyFault {
     /// An error that is the caller's fault.
     pub(crate) fn misuse(message: impl Into<String>, fix: impl Into<String>) -> Self {
-        sotto_binding::BindingError::misuse(message, fix).into()
-    }
-
-    fn ours(kind: ErrorKind, error: impl ToString, code: &str) -> Self {
-        // The message contains the fix.
-        sotto_binding::BindingError::new(kind, code, error.to_string(), "").into()
+        BindingError::misuse(message, fix).into()
     }
 
     /// Adds the exception of a caller's function as the cause, if there is one. An exception that
@@ -54,60 +47,23 @@ impl From<PyErr> for PyFault {
     }
 }
 
-impl From<sotto_binding::BindingError> for PyFault {
-    fn from(fault: sotto_binding::BindingError) -> Self {
+impl From<BindingError> for PyFault {
+    fn from(fault: BindingError) -> Self {
         PyFault::Ours(Box::new(fault), None)
     }
 }
 
-impl From<ClientError> for PyFault {
-    fn from(error: ClientError) -> Self {
-        sotto_binding::BindingError::from(error).into()
-    }
+macro_rules! diagnosed {
+    ($($error:ty),+) => {
+        $(impl From<$error> for PyFault {
+            fn from(error: $error) -> Self {
+                BindingError::from(error).into()
+            }
+        })+
+    };
 }
 
-impl From<DbError> for PyFault {
-    fn from(error: DbError) -> Self {
-        let (class, code) = match &error {
-            DbError::Scheme(error) => (error.diagnosis().kind, "scheme"),
-            DbError::Catalog(CatalogError::Params(error)) => (error.diagnosis().kind, "bad-params"),
-            DbError::Ingest(_) => (ErrorKind::Misuse, "bad-data"),
-            DbError::Io { .. } | DbError::DiskFull { .. } | DbError::Image { .. } | DbError::Part { .. } => {
-                (ErrorKind::Storage, "storage")
-            }
-            _ => (ErrorKind::Misuse, "encode"),
-        };
-        PyFault::ours(class, error, code)
-    }
-}
-
-impl From<StartError> for PyFault {
-    fn from(error: StartError) -> Self {
-        let class = match &error {
-            StartError::InUse { .. } | StartError::Listen { .. } => ErrorKind::Network,
-            StartError::Table { .. } | StartError::State { .. } | StartError::Threads(_) => {
-                ErrorKind::Storage
-            }
-            StartError::Entropy => ErrorKind::Machine,
-            _ => ErrorKind::Misuse,
-        };
-        PyFault::ours(class, error, "serve")
-    }
-}
-
-impl From<BenchError> for PyFault {
-    fn from(error: BenchError) -> Self {
-        let class = match &error {
-            BenchError::Scheme { why, .. } => why.diagnosis().kind,
-            BenchError::UnknownScheme { .. } | BenchError::Params { .. } | BenchError::Definition(_) => {
-                ErrorKind::Misuse
-            }
-            BenchError::Storage(_) | BenchError::Image { .. } => ErrorKind::Storage,
-            _ => ErrorKind::Machine,
-        };
-        PyFault::ours(class, error, "bench")
-    }
-}
+diagnosed!(BenchError, ClientError, DbError, StartError);
 
 /// The name of the exception class of an error kind.
 fn class(kind: ErrorKind) -> &'static str {

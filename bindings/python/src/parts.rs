@@ -6,8 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sotto_binding::ErrorKind;
 use sotto_catalog::Catalog;
-use sotto_client::error::Diagnose;
-use sotto_core::{AnyJoin, AnyServer, AnySession, Error, Image, ParamsDigest, SchemeEntry, Section};
+use sotto_core::{
+    AnyJoin, AnyServer, AnySession, Diagnose, Error, Image, ParamsDigest, SchemeEntry, Section,
+};
 use sotto_db::image::FileKind;
 use sotto_db::progress::silent;
 use sotto_db::{CopyBudget, ImageFile, Residency, ResidentImage};

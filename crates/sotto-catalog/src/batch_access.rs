@@ -73,7 +73,7 @@ impl BatchAccess {
                 }
                 Ok(Some(BatchAccess::Keys(Compose(MultiKeyword::new(keyword, most), code))))
             }
-            [layer, ..] => Err(CatalogError::UnknownLayer { name: layer.name.chars().take(64).collect() }),
+            [layer, ..] => Err(CatalogError::UnknownLayer(layer.name.chars().take(64).collect())),
         }
     }
 

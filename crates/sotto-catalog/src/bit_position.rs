@@ -31,9 +31,9 @@ impl BitPosition {
         let (row, byte) = divide(at, row_bytes);
         if row_bytes == 0 || row >= rows {
             let bits = u128::from(rows) * u128::from(row_bytes) * 8;
-            return Err(CatalogError::NoSuchRow {
-                why: format!("bit {bit} is past the end: the table has {bits} bits, counted from 0"),
-            });
+            return Err(CatalogError::NoSuchRow(format!(
+                "bit {bit} is past the end: the table has {bits} bits, counted from 0"
+            )));
         }
         Ok(BitPosition { row, byte, shift })
     }

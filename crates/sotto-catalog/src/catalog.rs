@@ -156,7 +156,7 @@ impl Catalog {
             // Optional layers, from the scheme up: masks, and lengths under them.
             (_, layers) if is_among(layers, &[symmetric::NAME, row_form::NAME]) => Ok(None),
             (_, layers) => match layers.iter().find(|layer| !is_known(&layer.name)) {
-                Some(layer) => Err(CatalogError::UnknownLayer { name: layer.name.clone() }),
+                Some(layer) => Err(CatalogError::UnknownLayer(layer.name.clone())),
                 None => {
                     let why = "expected the keyword layer in a keyword table only, and masks before lengths, each once";
                     Err(CatalogError::invalid("layers", why))
@@ -202,7 +202,7 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError::Disagree`] if the records do not hold the rows.
     pub fn packing(&self, report: &ParamsReport) -> Result<Packing> {
-        let disagree = |_| CatalogError::Disagree { what: "the number of rows" };
+        let disagree = |_| CatalogError::Disagree("the number of rows");
         let packing = Packing::new(self.rows, self.row_bytes, report.records, report.record_bytes);
         let packing = packing.map_err(disagree)?;
         match self.rows_root.path {
@@ -251,14 +251,14 @@ impl Catalog {
         match self.kind {
             TableKind::Keyword => {
                 let why = format!("table {} is a keyword table, which has no bits by number", self.table);
-                Err(CatalogError::NoSuchRow { why })
+                Err(CatalogError::NoSuchRow(why))
             }
             _ if matches!(self.row_form()?, RowForm::Length(_)) => {
                 let why = format!(
                     "values of table {} have different lengths, so there are no bits by number",
                     self.table
                 );
-                Err(CatalogError::NoSuchRow { why })
+                Err(CatalogError::NoSuchRow(why))
             }
             _ => BitPosition::locate(bit, self.rows, self.unmasked_row_bytes()?),
         }
@@ -282,7 +282,7 @@ impl Document for Catalog {
     fn check_header(bytes: &[u8]) -> Result<()> {
         let LayersHeader { layers } = json(Self::NAME, bytes)?;
         match layers.iter().find(|layer| !is_known(&layer.name)) {
-            Some(layer) => Err(CatalogError::UnknownLayer { name: layer.name.chars().take(64).collect() }),
+            Some(layer) => Err(CatalogError::UnknownLayer(layer.name.chars().take(64).collect())),
             None => Ok(()),
         }
     }
@@ -293,7 +293,7 @@ impl Document for Catalog {
             return Err(CatalogError::Version { found: self.format.clone(), reads: FORMAT });
         }
         if let Some(layer) = self.layers.iter().find(|layer| !is_known(&layer.name)) {
-            return Err(CatalogError::UnknownLayer { name: layer.name.clone() });
+            return Err(CatalogError::UnknownLayer(layer.name.clone()));
         }
         if self.epoch.0 == 0 {
             return refuse("epoch", "expected epoch 1 or later");

@@ -1,6 +1,7 @@
 //! Errors of catalogs, with whose fault they are and what to do.
 
 use crate::hex::PublicKey;
+use sotto_core::{Diagnose, Diagnosis, ErrorKind, Exit, Fault};
 
 /// Why a catalog, a signature or a key was refused.
 #[derive(Debug, thiserror::Error)]
@@ -32,12 +33,9 @@ pub enum CatalogError {
         /// Format that this build reads.
         reads: &'static str,
     },
-    /// A layer that this build does not know. Ignoring it would read wrong rows.
-    #[error("the table uses layer {name:?}, which this build does not know: upgrade sotto")]
-    UnknownLayer {
-        /// Name of the layer.
-        name: String,
-    },
+    /// This build does not know the layer of this name. Ignoring it would read wrong rows.
+    #[error("the table uses layer {0:?}, which this build does not know: upgrade sotto")]
+    UnknownLayer(String),
     /// A field is out of range or contradicts another.
     #[error("the catalog is invalid: {field}: {why}")]
     Invalid {
@@ -46,12 +44,9 @@ pub enum CatalogError {
         /// The rule it breaks.
         why: String,
     },
-    /// The catalog and its scheme disagree.
-    #[error("the catalog and its scheme disagree on {what}: the publisher must encode the table afresh")]
-    Disagree {
-        /// Name of what they disagree on.
-        what: &'static str,
-    },
+    /// The catalog and its scheme disagree on this.
+    #[error("the catalog and its scheme disagree on {0}: the publisher must encode the table afresh")]
+    Disagree(&'static str),
     /// The catalog names another scheme than the caller's.
     #[error("the table uses scheme {expected:?}, this build has {offered:?}: upgrade sotto")]
     WrongScheme {
@@ -99,12 +94,10 @@ pub enum CatalogError {
         /// The problem. It never contains the text.
         why: &'static str,
     },
-    /// Text does not name a row of the table. The message does not repeat it: lookups are private.
-    #[error("no such row: {why}")]
-    NoSuchRow {
-        /// Description of valid rows.
-        why: String,
-    },
+    /// Text does not name a row of the table, whose rows are described. The message does not repeat
+    /// the text: lookups are private.
+    #[error("no such row: {0}")]
+    NoSuchRow(String),
 }
 
 impl CatalogError {
@@ -122,5 +115,37 @@ impl CatalogError {
             why.push_str("...");
         }
         CatalogError::Malformed { what, why }
+    }
+}
+
+impl Diagnose for CatalogError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let encode = "tell the publisher to encode the table afresh";
+        let upgrade = "upgrade sotto";
+        let pin =
+            "check the address; get the publisher's key from another source than this server, and pin it";
+        let (code, fix) = match self {
+            CatalogError::Params(error) => {
+                return Diagnosis { fault: Fault::Server, fix: encode, ..error.diagnosis() };
+            }
+            CatalogError::KeyText { .. } => {
+                let fix = "give the key as it was printed: sotto-pk: and 64 hexadecimal digits";
+                return ErrorKind::Misuse.diagnosis("bad-key", fix);
+            }
+            CatalogError::NoSuchRow { .. } => {
+                let diagnosis = ErrorKind::Misuse.diagnosis("no-such-row", "give a row or key of the table");
+                return diagnosis.with_exit(Exit::Missing);
+            }
+            CatalogError::TooLarge { .. } | CatalogError::Malformed { .. } | CatalogError::Invalid { .. } => {
+                ("bad-catalog", encode)
+            }
+            CatalogError::Version { .. } => ("catalog-version", upgrade),
+            CatalogError::UnknownLayer { .. } => ("unknown-layer", upgrade),
+            CatalogError::Disagree { .. } => ("catalog-disagrees", encode),
+            CatalogError::WrongScheme { .. } => ("wrong-scheme", upgrade),
+            CatalogError::BadSignature => ("bad-signature", pin),
+            CatalogError::WrongKey { .. } | CatalogError::ChangeOver { .. } => ("wrong-key", pin),
+        };
+        ErrorKind::Peer.diagnosis(code, fix)
     }
 }

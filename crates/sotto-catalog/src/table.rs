@@ -154,8 +154,8 @@ impl TableKind {
                 (row.filter(|&row| row < rows), rule)
             }
         };
-        row.ok_or_else(|| CatalogError::NoSuchRow {
-            why: format!("expected {rule} of table {table}, which has {rows} rows"),
+        row.ok_or_else(|| {
+            CatalogError::NoSuchRow(format!("expected {rule} of table {table}, which has {rows} rows"))
         })
     }
 

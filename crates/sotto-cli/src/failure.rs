@@ -1,50 +1,29 @@
 //! The failure of a verb: its exit code, on which scripts branch, and its text for a person or as
-//! JSON; and the exit code of each library's errors.
-//!
-//! Messages are the libraries'; if a message already contains the fix, none is added.
+//! JSON. Exit codes, messages and fixes are the libraries', save for fixes that name an option.
 
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
+use sotto_apple::image::ImageError;
 use sotto_bench::{BenchError, DefinitionError};
+use sotto_binding::vector::VectorError;
 use sotto_catalog::CatalogError;
 use sotto_client::ClientError;
 use sotto_client::cache::CacheError;
-use sotto_client::error::{Diagnose, ErrorKind};
-use sotto_client::session::WitnessError;
 use sotto_client::state::StateError;
 use sotto_client::transport::TransportError;
-use sotto_core::{Error, Misuse};
-use sotto_db::ingest::IngestProblem;
-use sotto_db::{DbError, PartProblem};
+pub(crate) use sotto_core::Exit;
+use sotto_core::{Diagnose, Diagnosis, Error, Misuse};
+use sotto_db::DbError;
 use sotto_plan::PlanError;
 use sotto_prg::EntropyError;
-use sotto_server::{SourceError, StartError};
+use sotto_server::StartError;
 use sotto_tlog::LogError;
-use sotto_wire::{Problem, ProblemCode};
 use std::io;
 use std::path::Path;
 
 /// Result of this crate's functions.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
-
-/// Why the command ended. The numbers are part of the interface and do not change; the names are
-/// the words in `--json` errors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[repr(u8)]
-pub(crate) enum Exit {
-    Internal = 1,
-    Usage = 2,
-    Input = 3,
-    Params = 4,
-    Peer = 5,
-    Refused = 6,
-    Missing = 7,
-    Storage = 8,
-    Findings = 9,
-}
 
 /// Table that `sotto exit-codes` and `sotto help exit-codes` print.
 pub(crate) const EXIT_CODES: &str = "\
@@ -108,11 +87,17 @@ impl Failure {
         self
     }
 
+    /// The failure for an error that says its exit code and fix.
+    pub(crate) fn of(error: &impl Diagnose) -> Self {
+        let Diagnosis { exit, fix, .. } = error.diagnosis();
+        let fix = (!fix.is_empty()).then(|| fix.to_owned());
+        Failure { fix, ..Failure::new(exit, error.to_string()) }
+    }
+
     /// The failure for a file that could not be read or written. A missing file is told from an
     /// unreadable one.
     pub(crate) fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
-        let exit = if error.kind() == io::ErrorKind::NotFound { Exit::Missing } else { Exit::Storage };
-        Failure::new(exit, format!("{doing} {}: {error}", path.display()))
+        Failure::new(error.into(), format!("{doing} {}: {error}", path.display()))
     }
 
     /// The text for stderr, without a trailing newline.
@@ -140,37 +125,22 @@ impl<T> FileContext<T> for io::Result<T> {
     }
 }
 
-impl From<PlanError> for Failure {
-    fn from(error: PlanError) -> Self {
-        let (exit, fix) = match error {
-            PlanError::Workload { .. } => (Exit::Usage, "see `sotto plan --help`"),
-            _ => (Exit::Input, "make the plan again with `sotto plan ... --out FILE`"),
-        };
-        Failure::new(exit, error.to_string()).fix(fix)
-    }
+macro_rules! diagnosed {
+    ($($error:ty),+) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::of(&error)
+            }
+        })+
+    };
 }
+
+diagnosed!(BenchError, CacheError, CatalogError, DbError, DefinitionError, ImageError, LogError, PlanError);
+diagnosed!(StartError, TransportError, VectorError);
 
 impl From<EntropyError> for Failure {
     fn from(error: EntropyError) -> Self {
         Failure::internal(error.to_string()).fix("repair the system's random device")
-    }
-}
-
-impl From<TransportError> for Failure {
-    fn from(error: TransportError) -> Self {
-        ClientError::from(error).into()
-    }
-}
-
-impl From<CatalogError> for Failure {
-    fn from(error: CatalogError) -> Self {
-        ClientError::from(error).into()
-    }
-}
-
-impl From<CacheError> for Failure {
-    fn from(error: CacheError) -> Self {
-        ClientError::from(error).into()
     }
 }
 
@@ -181,252 +151,27 @@ impl From<ClientError> for Failure {
             return Failure::missing(format!("no such row: the table has {len}"))
                 .fix("give a row number below that; rows are counted from 0");
         }
-        let exit = client(&error);
-        let fix = match &error {
-            ClientError::StateNeeded { .. } => "give --state DIR, or set HOME or XDG_DATA_HOME",
-            ClientError::State(StateError::NoRollbackCounter) => "give --rollback-dir DIR",
-            ClientError::State(StateError::Busy { .. }) => {
+        let failure = Failure::of(&error);
+        match &error {
+            ClientError::StateNeeded { .. } => failure.fix("give --state DIR, or set HOME or XDG_DATA_HOME"),
+            ClientError::State(StateError::NoRollbackCounter) => failure.fix("give --rollback-dir DIR"),
+            ClientError::State(StateError::Busy { .. }) => failure.fix(
                 "end the other process, wait longer with --max-wait, or give a --state DIR of its own, which \
-                 needs its own preparation"
-            }
+                 needs its own preparation",
+            ),
             error if matches!(error.root(), ClientError::Refused(problem) if problem.code.is_retryable()) => {
-                "try again later, after the server's Retry-After if any, or wait longer with --max-wait"
+                failure.fix(
+                    "try again later, after the server's Retry-After if any, or wait longer with --max-wait",
+                )
             }
-            error => error.fix(),
-        };
-        Failure::new(exit, error.to_string()).fix(fix)
-    }
-}
-
-/// The exit code of a client's error: that of its kind, except where a script has more to tell apart.
-fn client(error: &ClientError) -> Exit {
-    match error.root() {
-        ClientError::Core(error) | ClientError::Catalog(CatalogError::Params(error)) => contract(error),
-        ClientError::Catalog(CatalogError::NoSuchRow { .. }) => Exit::Missing,
-        ClientError::Refused(problem) => refusal(problem),
-        ClientError::EpochChanged { .. }
-        | ClientError::NoCommonEpoch { .. }
-        | ClientError::State(StateError::Busy { .. }) => Exit::Refused,
-        ClientError::UnknownScheme { .. } => Exit::Params,
-        ClientError::Witness(WitnessError::Kept { .. }) => Exit::Storage,
-        ClientError::State(StateError::NoRollbackCounter) => Exit::Usage,
-        ClientError::State(StateError::WrongState { .. }) => Exit::Input,
-        error => match error.diagnosis().kind {
-            ErrorKind::Misuse => Exit::Usage,
-            kind => kind.into(),
-        },
-    }
-}
-
-impl From<ErrorKind> for Exit {
-    fn from(kind: ErrorKind) -> Self {
-        match kind {
-            ErrorKind::Misuse | ErrorKind::Machine => Exit::Internal,
-            ErrorKind::Row => Exit::Missing,
-            ErrorKind::Params => Exit::Params,
-            ErrorKind::Peer | ErrorKind::Network | ErrorKind::Timeout | ErrorKind::Unreadable => Exit::Peer,
-            ErrorKind::Storage => Exit::Storage,
+            _ => failure,
         }
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Failure::new(contract(&error), error.to_string())
-    }
-}
-
-/// The exit code of a scheme's error.
-fn contract(error: &Error) -> Exit {
-    match error {
-        Error::Exhausted(_) | Error::BatchCodeFailure => Exit::Refused,
-        error => error.diagnosis().kind.into(),
-    }
-}
-
-/// The exit code of a scheme's error about the bytes of a file, which are input and no peer's message.
-fn contract_of_file(error: &Error) -> Exit {
-    match contract(error) {
-        Exit::Peer => Exit::Input,
-        exit => exit,
-    }
-}
-
-fn refusal(problem: &Problem) -> Exit {
-    match problem.code {
-        ProblemCode::NoSuchTable
-        | ProblemCode::NoSuchArtifact
-        | ProblemCode::NotLogged
-        | ProblemCode::NoSuchRoute
-        | ProblemCode::CannotStream
-        | ProblemCode::NotSymmetric => Exit::Missing,
-        ProblemCode::Internal
-        | ProblemCode::Malformed
-        | ProblemCode::BadQuery
-        | ProblemCode::BadKeys
-        | ProblemCode::WrongMethod => Exit::Peer,
-        _ => Exit::Refused,
-    }
-}
-
-impl From<StartError> for Failure {
-    fn from(error: StartError) -> Self {
-        let exit = match &error {
-            StartError::Config { .. } | StartError::Tls { .. } | StartError::Page { .. } => Exit::Input,
-            StartError::Settings(_) | StartError::SameName { .. } => Exit::Usage,
-            StartError::InUse { .. } | StartError::Listen { .. } => Exit::Refused,
-            StartError::NoEpoch { .. } => Exit::Missing,
-            StartError::State { .. } => Exit::Storage,
-            StartError::Table { error, .. } => source(error),
-            _ => Exit::Internal,
-        };
-        match &error {
-            StartError::InUse { address, key } => {
-                Failure::new(exit, format!("address {address} is already in use")).fix(elsewhere(key))
-            }
-            StartError::Listen { address, key, source } => {
-                Failure::new(exit, format!("cannot listen on {address}: {source}")).fix(elsewhere(key))
-            }
-            error => Failure::new(exit, error.to_string()),
-        }
-    }
-}
-
-/// How to give a server another address: the key in the configuration file, and the option.
-fn elsewhere(key: &str) -> String {
-    let option = key.replace('_', "-");
-    format!(
-        "stop the process that uses it, or give --{option} ADDRESS (`{key}` in a configuration file). Each \
-         server on a machine needs an address for clients and one for health and metrics: \
-         --listen 127.0.0.1:8082 --admin-listen 127.0.0.1:8083"
-    )
-}
-
-fn source(error: &SourceError) -> Exit {
-    match error {
-        SourceError::Scheme(error) => contract_of_file(error),
-        SourceError::UnknownScheme(_) => Exit::Params,
-        SourceError::Role { .. } => Exit::Usage,
-        SourceError::OprfKey(_) => Exit::Missing,
-        SourceError::Unreadable(_) => Exit::Storage,
-        SourceError::Disk(error) => disk(error),
-        _ => Exit::Input,
-    }
-}
-
-impl From<BenchError> for Failure {
-    fn from(error: BenchError) -> Self {
-        if let BenchError::Definition(why) = error {
-            return why.into();
-        }
-        let exit = match &error {
-            BenchError::UnknownScheme { .. } | BenchError::Drawing { .. } => Exit::Missing,
-            BenchError::Params { .. } => Exit::Params,
-            BenchError::Scheme { why, .. } => contract(why),
-            BenchError::OtherRows { .. } => Exit::Input,
-            BenchError::Storage(_) => Exit::Storage,
-            _ => Exit::Internal,
-        };
-        Failure::new(exit, error.to_string())
-    }
-}
-
-impl From<DefinitionError> for Failure {
-    fn from(error: DefinitionError) -> Self {
-        let exit = match &error {
-            DefinitionError::Unreadable { why, .. } if why.kind() == io::ErrorKind::NotFound => Exit::Missing,
-            DefinitionError::Unreadable { .. } => Exit::Storage,
-            _ => Exit::Input,
-        };
-        Failure::new(exit, error.to_string())
-    }
-}
-
-impl From<DbError> for Failure {
-    fn from(error: DbError) -> Self {
-        let failure = Failure::new(disk(&error), error.to_string());
-        match error {
-            DbError::NotATable { .. } => failure.fix(
-                "give a table, such as one in the folder `tables` of a stack; tables of Apple's lookups work \
-                 with serve, inspect, doctor, update and backup",
-            ),
-            DbError::Scheme(Error::Params(_)) => failure.fix("split the table, or use narrower rows"),
-            _ => failure,
-        }
-    }
-}
-
-/// The exit code of a table, an image or source data on this machine.
-pub(crate) fn disk(error: &DbError) -> Exit {
-    match error {
-        DbError::Io { source, .. } => match source.kind() {
-            io::ErrorKind::NotFound => Exit::Missing,
-            _ => Exit::Storage,
-        },
-        DbError::DiskFull { .. } | DbError::KeyExposed { .. } => Exit::Storage,
-        DbError::Part { why: PartProblem::Missing { .. }, .. } => Exit::Missing,
-        DbError::Image { .. }
-        | DbError::Part { .. }
-        | DbError::OtherRows { .. }
-        | DbError::Rows { .. }
-        | DbError::Source { .. }
-        | DbError::Catalog(_)
-        | DbError::PartOfBlocks { .. }
-        | DbError::NoChanges { .. } => Exit::Input,
-        DbError::Ingest(error) => source_data(&error.problem),
-        DbError::Scheme(error) => contract_of_file(error),
-        DbError::Log { source, .. } => log(source),
-        DbError::Locked { .. } => Exit::Refused,
-        DbError::Empty { .. } | DbError::NoEpoch { .. } => Exit::Missing,
-        DbError::OtherTable { .. }
-        | DbError::OtherKey { .. }
-        | DbError::CannotRotate { .. }
-        | DbError::NotATable { .. }
-        | DbError::WasMasked { .. }
-        | DbError::NoFront { .. }
-        | DbError::NoStack { .. }
-        | DbError::OtherStack { .. }
-        | DbError::NoBatch { .. } => Exit::Usage,
-        DbError::NoOprfKey { .. } => Exit::Missing,
-        DbError::OprfKey { .. } => Exit::Input,
-        DbError::CannotUpdate { .. }
-        | DbError::CannotCut { .. }
-        | DbError::TooManyParts { .. }
-        | DbError::NoRoomInRequest { .. }
-        | DbError::TooManyTables { .. }
-        | DbError::PastCapacity { .. } => Exit::Params,
-        _ => Exit::Internal,
-    }
-}
-
-fn source_data(problem: &IngestProblem) -> Exit {
-    match problem {
-        IngestProblem::Read(error) if error.kind() == io::ErrorKind::NotFound => Exit::Missing,
-        // Any other error may be the disk or a damaged archive; the archive is far more likely.
-        IngestProblem::NoColumn { .. }
-        | IngestProblem::NoPart { .. }
-        | IngestProblem::OneColumn { .. }
-        | IngestProblem::NameTwice { .. }
-        | IngestProblem::Header { .. }
-        | IngestProblem::Options(_) => Exit::Usage,
-        _ => Exit::Input,
-    }
-}
-
-impl From<LogError> for Failure {
-    fn from(error: LogError) -> Self {
-        Failure::new(log(&error), error.to_string())
-    }
-}
-
-/// The exit code of a log of catalogs on this machine.
-fn log(error: &LogError) -> Exit {
-    match error {
-        LogError::Storage { source, .. } if source.kind() == io::ErrorKind::NotFound => Exit::Missing,
-        LogError::Storage { .. } => Exit::Storage,
-        LogError::Missing { .. } => Exit::Missing,
-        LogError::KeyText(_) => Exit::Usage,
-        LogError::Fork { .. } | LogError::Older { .. } | LogError::Conflict { .. } => Exit::Peer,
-        _ => Exit::Input,
+        // The fixes of a scheme's errors are for clients.
+        Failure { fix: None, ..Failure::of(&error) }
     }
 }

@@ -2,15 +2,13 @@
 
 #[cfg(feature = "cache")]
 pub mod cache;
-pub mod diagnosis;
+mod diagnosis;
 #[cfg(feature = "cache")]
 pub mod state;
-#[cfg(all(test, feature = "cache"))]
-mod tests;
 pub mod transport;
 pub mod witness;
 
-pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault};
+pub use sotto_core::{Diagnose, Diagnosis, ErrorKind, Exit, Fault};
 
 #[cfg(feature = "cache")]
 use cache::CacheError;
@@ -41,12 +39,9 @@ pub enum ClientError {
     /// A text that is no valid table name.
     #[error(transparent)]
     TableName(#[from] TableNameError),
-    /// The catalog arrived damaged twice, and differently each time.
-    #[error("the table's catalog arrived damaged twice: {why}")]
-    CatalogDamaged {
-        /// Fault of the second one.
-        why: String,
-    },
+    /// The catalog arrived damaged twice, and differently each time: the second time in this way.
+    #[error("the table's catalog arrived damaged twice: {0}")]
+    CatalogDamaged(String),
     /// The server's frame is no answer to the request.
     #[error("the server's answer is not valid: {0}")]
     Frame(#[from] FrameError),
@@ -83,12 +78,9 @@ pub enum ClientError {
         /// Why it cannot.
         why: &'static str,
     },
-    /// The client could not follow the table and was discarded.
-    #[error("the client of epoch {epoch} could not be advanced to the next epoch and was discarded")]
-    ClientDiscarded {
-        /// Epoch of the discarded client.
-        epoch: Epoch,
-    },
+    /// The client of this epoch could not follow the table and was discarded.
+    #[error("the client of epoch {0} could not be advanced to the next epoch and was discarded")]
+    ClientDiscarded(Epoch),
     /// The catalog is older than one seen before.
     #[error("the server offers epoch {offered} of the table, but epoch {seen} was seen before")]
     Rollback {
@@ -162,12 +154,9 @@ pub enum ClientError {
         /// Table that the catalog names.
         found: TableName,
     },
-    /// The scheme is not part of this build.
-    #[error("the table uses scheme {id:?}, which this build does not include")]
-    UnknownScheme {
-        /// Id of the scheme.
-        id: String,
-    },
+    /// The scheme of this id is not part of this build.
+    #[error("the table uses scheme {0:?}, which this build does not include")]
+    UnknownScheme(String),
     /// The scheme needs another number of servers than there are.
     #[error("expected {servers} server address(es) for scheme {id:?}, got {given}")]
     ServerCount {
@@ -190,18 +179,12 @@ pub enum ClientError {
         /// What they have in common.
         why: String,
     },
-    /// One of several servers would be reached without TLS.
-    #[error("{url} is not https, and an eavesdropper on the connections to all servers learns the row")]
-    InsecurePlaintext {
-        /// Address of that server.
-        url: String,
-    },
-    /// The caller requires row proofs, and the table has none.
-    #[error("table {table} has no row proofs, so its rows cannot be verified")]
-    NoRowProofs {
-        /// Name of the table.
-        table: TableName,
-    },
+    /// One of several servers, at this address, would be reached without TLS.
+    #[error("{0} is not https, and an eavesdropper on the connections to all servers learns the row")]
+    InsecurePlaintext(String),
+    /// The caller requires row proofs, and this table has none.
+    #[error("table {0} has no row proofs, so its rows cannot be verified")]
+    NoRowProofs(TableName),
     /// The answers are not the rows that the publisher has signed.
     #[error("row does not match the publisher's signed root (table {table}, epoch {epoch})")]
     RowProofInvalid {
@@ -243,34 +226,25 @@ pub enum ClientError {
         bytes: u64,
     },
     /// The request has more rows than one request may have.
-    #[error("expected 1 to {most} rows in one request, got {rows}")]
+    #[error("expected 1 to {limit} rows in one request, got {rows}")]
     TooManyRows {
         /// Number of rows in the request.
         rows: usize,
         /// Maximum number of rows of one request.
-        most: usize,
+        limit: usize,
     },
-    /// The rows of the table cannot be streamed.
-    #[error("the table cannot be streamed: {why}")]
-    CannotStream {
-        /// Why they cannot.
-        why: &'static str,
-    },
-    /// A stack and its tables do not reach one common epoch.
-    #[error("stack {stack} and its tables are at different epochs")]
-    StackInconsistent {
-        /// Name of the stack.
-        stack: TableName,
-    },
+    /// The rows of the table cannot be streamed, for this reason.
+    #[error("the table cannot be streamed: {0}")]
+    CannotStream(&'static str),
+    /// This stack and its tables do not reach one common epoch.
+    #[error("stack {0} and its tables are at different epochs")]
+    StackInconsistent(TableName),
     /// The output that a streamed row is written to has failed.
     #[error("the row cannot be written: {0}")]
     Output(std::io::Error),
-    /// The scheme's clients have durable state, and the caller named no folder for it.
-    #[error("scheme {scheme} needs a durable client state, and no folder is given for it")]
-    StateNeeded {
-        /// Id of the scheme.
-        scheme: String,
-    },
+    /// Clients of this scheme have durable state, and the caller named no folder for it.
+    #[error("scheme {0} needs a durable client state, and no folder is given for it")]
+    StateNeeded(String),
     /// The operating system provides no randomness.
     #[error("the operating system provides no randomness, which every query needs")]
     NoEntropy,

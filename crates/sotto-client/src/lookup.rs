@@ -157,5 +157,5 @@ pub(crate) fn by_row() -> CatalogError {
 }
 
 fn refused(why: String) -> CatalogError {
-    CatalogError::NoSuchRow { why }
+    CatalogError::NoSuchRow(why)
 }

@@ -294,7 +294,7 @@ impl Stack {
             let VerifiedCatalog { document, key, known, .. } = verified;
             let same = document.shards.iter().map(|shard| &shard.table);
             if !same.eq(self.document.shards.iter().map(|shard| &shard.table)) {
-                return Err(ClientError::StackInconsistent { stack: document.stack });
+                return Err(ClientError::StackInconsistent(document.stack));
             }
             (self.key, self.known, self.good_until) = (key, known, good_until);
             if document != self.document {
@@ -311,7 +311,7 @@ impl Stack {
                 return self.source.remember(self);
             }
         }
-        Err(ClientError::StackInconsistent { stack: self.document.stack.clone() })
+        Err(ClientError::StackInconsistent(self.document.stack.clone()))
     }
 }
 

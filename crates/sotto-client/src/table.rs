@@ -349,7 +349,7 @@ fn one<T>(mut all: Vec<T>) -> Result<T> {
 }
 
 fn value(result: LookupResult) -> Result<Vec<u8>> {
-    let why = || CatalogError::NoSuchRow { why: "the table does not have this key".to_owned() };
+    let why = || CatalogError::NoSuchRow("the table does not have this key".to_owned());
     Ok(result.value.ok_or_else(why)?)
 }
 

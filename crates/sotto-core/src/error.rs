@@ -4,6 +4,7 @@
 //! that misbehaves, a budget that is spent. [`Error::Unreadable`] is special: it must never travel
 //! back to a server, not even as a prompt retry, because that would be a decryption oracle.
 
+use crate::diagnosis::{Diagnose, Diagnosis, ErrorKind, Exit, Fault};
 use std::fmt;
 
 /// Result of this crate's functions.
@@ -36,6 +37,40 @@ pub enum Error {
     /// The storage of an encoder or of a client state fails.
     #[error("storage: {0}")]
     Storage(#[from] std::io::Error),
+}
+
+impl Diagnose for Error {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        match self {
+            Error::Params(_) => ErrorKind::Params.diagnosis(
+                "bad-params",
+                "do not use the table: its publisher must encode it with sound parameters",
+            ),
+            Error::Misuse(Misuse::IndexPastEnd { .. }) => {
+                ErrorKind::Row.diagnosis("misuse", "correct the call")
+            }
+            Error::Misuse(_) => {
+                ErrorKind::Misuse.diagnosis("misuse", "correct the call").with_exit(Exit::Internal)
+            }
+            Error::Peer(_) => ErrorKind::Peer
+                .diagnosis("peer-misbehaved", "tell the operator: the server sends damaged or forged bytes"),
+            Error::Exhausted(_) => {
+                ErrorKind::Misuse.diagnosis("exhausted", "open the table again").with_exit(Exit::Refused)
+            }
+            Error::Unreadable => ErrorKind::Unreadable.diagnosis(
+                "unreadable",
+                "open the table again; do not look up the same row at once, and report nothing to the server",
+            ),
+            Error::BatchCodeFailure => {
+                // The publisher chose the batch code.
+                let fix = "look up some of these rows in the next request that is due, and not at once";
+                let diagnosis =
+                    ErrorKind::Misuse.diagnosis("batch-code-failure", fix).with_exit(Exit::Refused);
+                Diagnosis { fault: Fault::Server, ..diagnosis }
+            }
+            Error::Storage(_) => ErrorKind::Storage.diagnosis("storage", "check the disk"),
+        }
+    }
 }
 
 /// The reason why parameters are refused.

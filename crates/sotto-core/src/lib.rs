@@ -36,6 +36,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`error`] | errors by whose fault they are, without secrets |
+//! | [`diagnosis`] | what an error means: kind, fault, exit code, name and fix |
 //! | [`names`] | scheme ids, record indices, records, epochs, digests; facts about a scheme, for people |
 //! | [`params`] | literal parameters, checked parameters, costs, security |
 //! | [`per_server`] | one value per server, by type |
@@ -57,6 +58,7 @@
 
 pub mod artifact;
 pub mod cooperative;
+pub mod diagnosis;
 pub mod erased;
 pub mod error;
 pub mod expect;
@@ -74,6 +76,7 @@ pub mod wire;
 pub mod work;
 
 pub use artifact::{Artifact, ArtifactNeed};
+pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Exit, Fault};
 pub use erased::{
     AnyBatch, AnyCheckpoint, AnyClient, AnyHintClient, AnyPending, AnyPrepare, AnyState, AnyStreamClient,
     AnySum, Caps, HintServerEntry, SchemeEntry, StateEntry,

@@ -37,7 +37,7 @@ pub fn audit(
     let found = differs(catalog, &packing, records.as_ref(), watch, go_on)?;
     // The bytes read may be zeros if the file was cut short.
     image.check()?;
-    let refuse = |what| image.refuse(ImageProblem::Rows { what });
+    let refuse = |what| image.refuse(ImageProblem::Rows(what));
     let AuditedRows::Tree(tree) = found else {
         return if matches!(found, AuditedRows::Nothing) { Ok(false) } else { Err(refuse("rows")) };
     };

@@ -65,7 +65,7 @@ pub fn encode_batch(
 ) -> Result<BatchSummary> {
     let out = lock.dir().path();
     if lock.dir().latest()?.is_some() {
-        return Err(DbError::NoStack { dir: out.to_owned() });
+        return Err(DbError::NoStack(out.to_owned()));
     }
     let before = StackDir::find(out).map(|dir| dir.read()).transpose()?.map(|(_, before)| before);
     let IngestedTable { table, kind, value, layers, origin, notes } = read()?;
@@ -131,7 +131,7 @@ pub fn encode_batch(
     };
     // The layers as clients will read them.
     let read = BatchAccess::of(&stack)?.zip(last);
-    let (layers, catalog) = read.ok_or(CatalogError::Disagree { what: "the layers of a batch code" })?;
+    let (layers, catalog) = read.ok_or(CatalogError::Disagree("the layers of a batch code"))?;
     if above.is_empty() {
         dir.publish(&stack, &[], options.key)?;
     } else {
@@ -178,7 +178,7 @@ impl Job<'_> {
         let of_buckets = if self.entry.batch.is_some() { code.buckets().min(1) } else { code.buckets() };
         let tables = of_buckets + sizes.spare.min(1);
         if tables > MAX_SHARDS {
-            return Err(DbError::TooManyTables { tables, most: MAX_SHARDS });
+            return Err(DbError::TooManyTables { tables, limit: MAX_SHARDS });
         }
         let buckets = if self.entry.batch.is_some() { code.buckets() as u64 } else { 1 };
         let bucket = (code.buckets() > 0).then(|| (code.bucket_rows() * buckets, buckets, 1));

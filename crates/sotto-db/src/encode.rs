@@ -165,7 +165,7 @@ pub fn encode_pieces(
 ) -> Result<EncodeSummary> {
     check_folder(lock, &options.table, options.key)?;
     if lock.is_masked()? && !options.layers.iter().any(|layer| layer.name == symmetric::NAME) {
-        return Err(DbError::WasMasked { dir: lock.dir().path().to_owned() });
+        return Err(DbError::WasMasked(lock.dir().path().to_owned()));
     }
     let epoch = lock.next_epoch()?;
     let joined = ConcatTable::new(tables)?;

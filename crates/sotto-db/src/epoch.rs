@@ -202,7 +202,7 @@ fn of_epoch(image: Arc<ImageFile>, epoch: Epoch) -> Result<Arc<ImageFile>> {
     if image.catalog().epoch == epoch {
         return Ok(image);
     }
-    Err(image.refuse(ImageProblem::Malformed { why: "the file's name has another epoch than its catalog" }))
+    Err(image.refuse(ImageProblem::Malformed("the file's name has another epoch than its catalog")))
 }
 
 /// File name of the lock that a writer holds.
@@ -248,7 +248,7 @@ impl TableDir {
                 OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
             match lock(&file) {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(DbError::Locked { dir: self.path.clone() }),
+                Err(TryLockError::WouldBlock) => return Err(DbError::Locked(self.path.clone())),
                 Err(TryLockError::Error(e)) => return Err(failed(e)),
             }
             // The lock's holder may have removed the file between opening and locking; such a lock

@@ -5,7 +5,7 @@ pub mod ingest;
 use crate::file_kind::FileKind;
 use ingest::IngestError;
 use sotto_catalog::{CatalogError, PublicKey};
-use sotto_core::{Epoch, Misuse};
+use sotto_core::{Diagnose, Diagnosis, Epoch, Error, ErrorKind, Exit, Misuse};
 use sotto_oprf::OprfError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,12 +24,9 @@ pub enum DbError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The disk is full. No half-written file is left behind.
-    #[error("{}: the disk is full: free some space, then run this again", path.display())]
-    DiskFull {
-        /// Path of the file that was being written.
-        path: PathBuf,
-    },
+    /// The disk of this file is full. No half-written file is left behind.
+    #[error("{}: the disk is full: free some space, then run this again", .0.display())]
+    DiskFull(PathBuf),
     /// A file is not a valid image.
     #[error("{}: {problem}", path.display())]
     Image {
@@ -55,18 +52,12 @@ pub enum DbError {
     /// The scheme refused the table or its parameters.
     #[error(transparent)]
     Scheme(#[from] sotto_core::Error),
-    /// The folder is locked by another process.
-    #[error("{}: another process is writing to this table: wait for it to end, then run this again", dir.display())]
-    Locked {
-        /// The table's folder.
-        dir: PathBuf,
-    },
-    /// The folder holds no image.
-    #[error("{}: no table here yet: encode one first", dir.display())]
-    Empty {
-        /// The table's folder.
-        dir: PathBuf,
-    },
+    /// This folder is locked by another process.
+    #[error("{}: another process is writing to this table: wait for it to end, then run this again", .0.display())]
+    Locked(PathBuf),
+    /// This folder holds no image.
+    #[error("{}: no table here yet: encode one first", .0.display())]
+    Empty(PathBuf),
     /// A stack or a table of another protocol is at a path where only a table can be used.
     #[error("{}: expected a table, got {found}", path.display())]
     NotATable {
@@ -118,22 +109,16 @@ pub enum DbError {
         /// Reason why it cannot replace the current one.
         why: &'static str,
     },
-    /// A key file can be read by other users.
-    #[error("{}: the key file can be read by other users: chmod 600 it, and consider making a new key", path.display())]
-    KeyExposed {
-        /// Path of the key file.
-        path: PathBuf,
-    },
-    /// The key that opens the rows of a symmetric table is missing.
+    /// This key file can be read by other users.
+    #[error("{}: the key file can be read by other users: chmod 600 it, and consider making a new key", .0.display())]
+    KeyExposed(PathBuf),
+    /// The key that opens the rows of a symmetric table is missing at this path.
     #[error(
         "{}: the OPRF key, which opens the rows of this symmetric table, is missing: restore the file; without it, \
          remove the table's epochs and encode the table afresh, with a new key",
-        path.display()
+        .0.display()
     )]
-    NoOprfKey {
-        /// The path where the key is expected.
-        path: PathBuf,
-    },
+    NoOprfKey(PathBuf),
     /// A file is not a valid key of a symmetric table, or is the key of another table.
     #[error("{}: {why}", path.display())]
     OprfKey {
@@ -142,32 +127,26 @@ pub enum DbError {
         /// The problem of the key.
         why: OprfError,
     },
-    /// The next epoch of a masked table would be unmasked.
+    /// The next epoch of the masked table in this folder would be unmasked.
     #[error(
         "{}: the table here is symmetric, and its next epoch would not be: encode it with --symmetric, or into \
          another folder",
-        dir.display()
+        .0.display()
     )]
-    WasMasked {
-        /// The table's folder.
-        dir: PathBuf,
-    },
-    /// The scheme's tables cannot be split into parts.
+    WasMasked(PathBuf),
+    /// The tables of this scheme cannot be split into parts.
     #[error(
-        "scheme {scheme} cannot split a table into parts (its README says why, under \"Tables in parts\"): leave \
+        "scheme {0} cannot split a table into parts (its README says why, under \"Tables in parts\"): leave \
          --parts out, or choose another scheme"
     )]
-    CannotCut {
-        /// Name of the scheme.
-        scheme: String,
-    },
+    CannotCut(String),
     /// The table cannot be split into as many parts as requested.
-    #[error("the table can be split into at most {most} parts, not {parts}: choose fewer")]
+    #[error("the table can be split into at most {limit} parts, not {parts}: choose fewer")]
     TooManyParts {
         /// Number of parts requested.
         parts: u32,
         /// Largest number of parts.
-        most: u32,
+        limit: u32,
     },
     /// A part of a table is invalid.
     #[error("{}: {why}", path.display())]
@@ -177,16 +156,13 @@ pub enum DbError {
         /// The problem of the part.
         why: PartProblem,
     },
-    /// The source differs from the one that the table's front was made from.
+    /// The source differs from the one that this front of the table was made from.
     #[error(
         "{}: the rows of this source differ from those of the front: give the same file and the same options, or \
          make the table's next epoch",
-        front.display()
+        .0.display()
     )]
-    OtherRows {
-        /// Path of the front.
-        front: PathBuf,
-    },
+    OtherRows(PathBuf),
     /// The newest epoch of the folder is not in parts, or in another number of parts.
     #[error("{}: the newest epoch here is {found}: encode the front first (--parts {parts} --part front)", dir.display())]
     NoFront {
@@ -197,12 +173,9 @@ pub enum DbError {
         /// Number of parts requested.
         parts: u32,
     },
-    /// The scheme cannot re-encode only what changed.
-    #[error("scheme {scheme} cannot update a table: encode it afresh, which makes the next epoch")]
-    CannotUpdate {
-        /// Name of the scheme.
-        scheme: String,
-    },
+    /// This scheme cannot re-encode only what changed.
+    #[error("scheme {0} cannot update a table: encode it afresh, which makes the next epoch")]
+    CannotUpdate(String),
     /// The rows stored for updates are invalid.
     #[error("{}: {why}: encode the table afresh, which makes the next epoch", path.display())]
     Rows {
@@ -211,21 +184,15 @@ pub enum DbError {
         /// The problem of the file.
         why: &'static str,
     },
-    /// The stack's tables are not the buckets of a batch code.
-    #[error("{}: the stack was not made by `sotto encode --batch`: make its next epoch as the first was made", dir.display())]
-    NoBatch {
-        /// The stack's folder.
-        dir: PathBuf,
-    },
-    /// The folder holds a table where a stack is to be made.
+    /// The tables of the stack in this folder are not the buckets of a batch code.
+    #[error("{}: the stack was not made by `sotto encode --batch`: make its next epoch as the first was made", .0.display())]
+    NoBatch(PathBuf),
+    /// This folder holds a table where a stack is to be made.
     #[error(
         "{}: expected a stack of tables in the directory, got a table: give another directory, or make no stack",
-        dir.display()
+        .0.display()
     )]
-    NoStack {
-        /// Path of the folder.
-        dir: PathBuf,
-    },
+    NoStack(PathBuf),
     /// The new epoch does not belong to the stack in the folder.
     #[error("{}: {why}: encode into another directory", dir.display())]
     OtherStack {
@@ -247,31 +214,25 @@ pub enum DbError {
     },
     /// The batch code takes more tables than a stack may have.
     #[error(
-        "the round size needs {tables} tables, and a stack holds {most}: choose smaller rounds, or a scheme with \
+        "the round size needs {tables} tables, and a stack holds {limit}: choose smaller rounds, or a scheme with \
          several buckets in one table"
     )]
     TooManyTables {
         /// Number of tables that the code takes.
         tables: usize,
         /// Largest number of tables in a stack.
-        most: usize,
+        limit: usize,
     },
-    /// The stored description of a table's source is invalid.
+    /// This file, the stored description of a table's source, is invalid.
     #[error(
         "{}: the file does not describe how the table's source was read: remove it and name the columns, or encode \
          the table afresh",
-        path.display()
+        .0.display()
     )]
-    Source {
-        /// Path of the file.
-        path: PathBuf,
-    },
-    /// The changes file contains no change.
-    #[error("{}: the file has no changed rows, so there is nothing to do", path.display())]
-    NoChanges {
-        /// Path of the changes file.
-        path: PathBuf,
-    },
+    Source(PathBuf),
+    /// This changes file contains no change.
+    #[error("{}: the file has no changed rows, so there is nothing to do", .0.display())]
+    NoChanges(PathBuf),
     /// The changes cover only parts of blocks and give no block another value.
     #[error(
         "{}: nothing to do: the ranges cover {blocks} blocks in part, and {why}: give whole blocks, or encode the \
@@ -299,11 +260,11 @@ pub enum DbError {
     },
     /// The thread pool cannot be started.
     #[error("the thread pool could not be started: {0}")]
-    Threads(String),
+    Threads(io::Error),
 }
 
 /// Problem of an image file.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageProblem {
     /// The file is of another kind.
@@ -332,50 +293,33 @@ pub enum ImageProblem {
     /// The file is a table with a catalog where one of another protocol is required.
     #[error("this is not a table of Apple's protocol: `sotto serve` serves it without --apple")]
     NotForeign,
-    /// The file holds a piece of a table in parts where another piece is required.
+    /// The file holds this piece of a table in parts where another piece is required.
     #[error(
-        "this is {found}: open the directory, which has all parts of the table; `sotto inspect` shows a single \
+        "this is {0}: open the directory, which has all parts of the table; `sotto inspect` shows a single \
          one"
     )]
-    Piece {
-        /// Piece that the file holds.
-        found: FileKind,
-    },
-    /// Bytes of the file do not match their digest.
+    Piece(FileKind),
+    /// This part of the file does not match its digest.
+    #[error("{0} does not match its digest: the file is damaged; copy it again, or encode the table afresh")]
+    Digest(&'static str),
+    /// These rows differ from those that the publisher signed.
     #[error(
-        "{part} does not match its digest: the file is damaged; copy it again, or encode the table afresh"
-    )]
-    Digest {
-        /// Name of the damaged part of the file.
-        part: &'static str,
-    },
-    /// The rows differ from those that the publisher signed.
-    #[error(
-        "the {what} differ from those that the publisher signed: do not serve the file; copy it again from the \
+        "the {0} differ from those that the publisher signed: do not serve the file; copy it again from the \
          publisher, or encode the table afresh"
     )]
-    Rows {
-        /// Name of what differs.
-        what: &'static str,
-    },
+    Rows(&'static str),
     /// The file was written to or cut short since it was opened.
     #[error(
         "the file was written to or truncated while it was open: put a complete image in its place (copy it under \
          another name, then rename it), or encode the table afresh"
     )]
     Changed,
-    /// The header matches its digest but contradicts itself.
-    #[error("the header is inconsistent: {why}; encode the table afresh")]
-    Malformed {
-        /// The contradiction.
-        why: &'static str,
-    },
+    /// The header matches its digest but contradicts itself, in this way.
+    #[error("the header is inconsistent: {0}; encode the table afresh")]
+    Malformed(&'static str),
     /// The catalog in the file was refused.
-    #[error("the catalog in the file: {why}")]
-    Catalog {
-        /// Reason for the refusal.
-        why: String,
-    },
+    #[error("the catalog in the file: {0}")]
+    Catalog(CatalogError),
 }
 
 impl DbError {
@@ -383,7 +327,7 @@ impl DbError {
     pub(crate) fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DbError::DiskFull { path },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DbError::DiskFull(path),
             _ => DbError::Io { what, path, source },
         }
     }
@@ -448,4 +392,61 @@ pub enum PartProblem {
         /// Epoch of the front.
         expected: Epoch,
     },
+}
+
+impl Diagnose for DbError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let (misuse, storage) =
+            (ErrorKind::Misuse.diagnosis("encode", ""), ErrorKind::Storage.diagnosis("storage", ""));
+        match self {
+            DbError::Ingest(error) => error.diagnosis(),
+            DbError::Scheme(error) => {
+                let fix = match error {
+                    Error::Params(_) => "split the table, or use narrower rows",
+                    _ => "",
+                };
+                Diagnosis { code: "scheme", fix, ..error.diagnosis() }.of_file()
+            }
+            DbError::Catalog(CatalogError::Params(error)) => {
+                Diagnosis { code: "bad-params", fix: "", exit: Exit::Input, ..error.diagnosis() }
+            }
+            DbError::Io { source, .. } => storage.with_exit(source),
+            DbError::DiskFull { .. } => storage,
+            DbError::Part { why: PartProblem::Missing { .. }, .. } => storage.with_exit(Exit::Missing),
+            DbError::Image { .. } | DbError::Part { .. } => storage.with_exit(Exit::Input),
+            DbError::Log { source, .. } => misuse.with_exit(source.diagnosis().exit),
+            DbError::NotATable { .. } => ErrorKind::Misuse.diagnosis(
+                "encode",
+                "give a table, such as one in the folder `tables` of a stack; tables of Apple's lookups work \
+                 with serve, inspect, doctor, update and backup",
+            ),
+            DbError::OtherTable { .. }
+            | DbError::OtherKey { .. }
+            | DbError::CannotRotate { .. }
+            | DbError::WasMasked { .. }
+            | DbError::NoFront { .. }
+            | DbError::NoStack { .. }
+            | DbError::OtherStack { .. }
+            | DbError::NoBatch { .. } => misuse,
+            DbError::OtherRows { .. }
+            | DbError::Rows { .. }
+            | DbError::Source { .. }
+            | DbError::Catalog(_)
+            | DbError::OprfKey { .. }
+            | DbError::PartOfBlocks { .. }
+            | DbError::NoChanges { .. } => misuse.with_exit(Exit::Input),
+            DbError::CannotUpdate { .. }
+            | DbError::CannotCut { .. }
+            | DbError::TooManyParts { .. }
+            | DbError::NoRoomInRequest { .. }
+            | DbError::TooManyTables { .. }
+            | DbError::PastCapacity { .. } => misuse.with_exit(Exit::Params),
+            DbError::Empty { .. } | DbError::NoEpoch { .. } | DbError::NoOprfKey { .. } => {
+                misuse.with_exit(Exit::Missing)
+            }
+            DbError::KeyExposed { .. } => misuse.with_exit(Exit::Storage),
+            DbError::Locked { .. } => misuse.with_exit(Exit::Refused),
+            DbError::Threads(_) => misuse.with_exit(Exit::Internal),
+        }
+    }
 }

@@ -46,7 +46,7 @@ impl ImageFile {
     pub fn open(path: &Path) -> Result<Arc<Self>> {
         let image = ImageFile::open_holding(path, |_| true)?;
         match image.piece() {
-            FileKind::Part(_) => Err(image.refuse(ImageProblem::Piece { found: image.piece() })),
+            FileKind::Part(_) => Err(image.refuse(ImageProblem::Piece(image.piece()))),
             FileKind::Whole | FileKind::Front(_) => Ok(image),
         }
     }
@@ -59,7 +59,7 @@ impl ImageFile {
         let image = ImageFile::open_holding(path, |_| true)?;
         match image.piece() {
             FileKind::Part(_) => Ok(image),
-            found => Err(image.refuse(ImageProblem::Piece { found })),
+            found => Err(image.refuse(ImageProblem::Piece(found))),
         }
     }
 
@@ -122,17 +122,15 @@ fn read_catalog(mapped: &MappedFile) -> Result<(SignedCatalog, Catalog), ImagePr
     if header.entry(FilePart::Foreign).is_some() || header.entry(FilePart::Entries).is_some() {
         return Err(ImageProblem::Foreign);
     }
-    let entry =
-        header.entry(FilePart::Catalog).ok_or(ImageProblem::Malformed { why: "the file has no catalog" })?;
+    let entry = header.entry(FilePart::Catalog).ok_or(ImageProblem::Malformed("the file has no catalog"))?;
     let text = mapped.part(entry);
-    let refuse = |error: sotto_catalog::CatalogError| ImageProblem::Catalog { why: error.to_string() };
     // The size limit is checked first, so that a text too long for a catalog is not hashed.
-    let signed = SignedCatalog::parse(text).map_err(refuse);
+    let signed = SignedCatalog::parse(text).map_err(ImageProblem::Catalog);
     if blake3::hash(text) != blake3::Hash::from(entry.digest) {
-        return Err(ImageProblem::Digest { part: FilePart::Catalog.name() });
+        return Err(ImageProblem::Digest(FilePart::Catalog.name()));
     }
     let signed = signed?;
-    let catalog = signed.verify(None).map_err(refuse)?;
+    let catalog = signed.verify(None).map_err(ImageProblem::Catalog)?;
     Ok((signed, catalog))
 }
 
@@ -147,18 +145,18 @@ fn names_what_is_there(
         // The scheme decides how many bytes of each section a part holds.
         return match header.entries.len() {
             2 => Ok(()),
-            _ => Err(ImageProblem::Malformed { why: "expected one section and the catalog in a part" }),
+            _ => Err(ImageProblem::Malformed("expected one section and the catalog in a part")),
         };
     }
     let named = |entry: &&header::FilePartEntry| matches!(entry.part, FilePart::Scheme(Section::Public(_)));
     let held: Vec<_> = catalog.artifacts.iter().filter(|entry| holds(entry.artifact)).collect();
     if header.entries.iter().filter(named).count() != held.len() {
-        return Err(ImageProblem::Malformed { why: "the file holds other artifacts than the catalog names" });
+        return Err(ImageProblem::Malformed("the file holds other artifacts than the catalog names"));
     }
     for artifact in held {
         let entry = header.entry(FilePart::Scheme(Section::Public(artifact.artifact)));
         if !entry.is_some_and(|entry| entry.bytes == artifact.bytes && entry.digest == artifact.digest.0) {
-            return Err(ImageProblem::Malformed { why: "an artifact differs from the catalog's" });
+            return Err(ImageProblem::Malformed("an artifact differs from the catalog's"));
         }
     }
     if let Some(named) = catalog.rows_digest {
@@ -167,7 +165,7 @@ fn names_what_is_there(
         let rows = header.entry(FilePart::Scheme(Section::Resident)).map(|entry| entry.digest);
         let is_here = holds(Artifact::Rows) && header.piece == FileKind::Whole;
         if rows != Some(named.0).filter(|_| is_here) {
-            return Err(ImageProblem::Malformed { why: "the rows differ from those that the catalog names" });
+            return Err(ImageProblem::Malformed("the rows differ from those that the catalog names"));
         }
     }
     Ok(())
@@ -212,16 +210,14 @@ fn check(mapped: &MappedFile) -> Result<Hex32, ImageProblem> {
     let known =
         |part| matches!(part, FilePart::Foreign | FilePart::Entries | FilePart::Scheme(Section::Resident));
     if !mapped.header().entries.iter().all(|entry| known(entry.part)) {
-        return Err(ImageProblem::Malformed {
-            why: "unexpected scheme sections in a table of another protocol",
-        });
+        return Err(ImageProblem::Malformed("unexpected scheme sections in a table of another protocol"));
     }
     if entry.bytes > MAX_DESCRIPTION_BYTES as u64 {
-        return Err(ImageProblem::Malformed { why: "a description has at most 16 MiB" });
+        return Err(ImageProblem::Malformed("a description has at most 16 MiB"));
     }
     // The description is not used before its digest is verified.
     if blake3::hash(mapped.part(entry)) != blake3::Hash::from(entry.digest) {
-        return Err(ImageProblem::Digest { part: FilePart::Foreign.name() });
+        return Err(ImageProblem::Digest(FilePart::Foreign.name()));
     }
     Ok(entry.digest.into())
 }

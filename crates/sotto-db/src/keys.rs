@@ -61,7 +61,7 @@ impl TableDir {
     /// [`DbError::Io`].
     pub fn oprf_text(&self) -> Result<Zeroizing<String>> {
         let path = self.oprf_key_path();
-        if_there(read_secret(&path, "reading the OPRF key"))?.ok_or(DbError::NoOprfKey { path })
+        if_there(read_secret(&path, "reading the OPRF key"))?.ok_or(DbError::NoOprfKey(path))
     }
 }
 
@@ -74,7 +74,7 @@ impl WriteLock {
     /// The errors of [`TableDir::oprf_key`].
     pub fn oprf_key(&self, rng: &mut dyn CryptoRng) -> Result<SecretKey> {
         match self.dir().oprf_key() {
-            Err(DbError::NoOprfKey { path }) if !self.is_masked()? => {
+            Err(DbError::NoOprfKey(path)) if !self.is_masked()? => {
                 let why = |why| DbError::OprfKey { path: path.clone(), why };
                 let key = SecretKey::generate(rng).map_err(why)?;
                 self.keep_oprf_text(&key.to_file())?;
@@ -107,7 +107,7 @@ fn read_secret(path: &Path, what: &'static str) -> Result<Zeroizing<String>> {
     let failed = |e| DbError::io(what, path, e);
     let metadata = fs::metadata(path).map_err(failed)?;
     if metadata.mode() & 0o077 != 0 {
-        return Err(DbError::KeyExposed { path: path.to_owned() });
+        return Err(DbError::KeyExposed(path.to_owned()));
     }
     Ok(Zeroizing::new(fs::read_to_string(path).map_err(failed)?))
 }

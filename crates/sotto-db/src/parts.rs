@@ -193,7 +193,7 @@ pub fn encode_part(
     if !was_there {
         let (packing, params) = (catalog.terms(entry)?.packing, catalog.params.to_string());
         let cuts = check(entry, &params, cut.parts())?;
-        let other = || DbError::OtherRows { front: front.path().to_owned() };
+        let other = || DbError::OtherRows(front.path().to_owned());
         let tables = [table];
         let joined = ConcatTable::new(&tables)?;
         if joined.rows() > packing.rows() || joined.row_bytes() as u64 != packing.row_bytes() {
@@ -231,11 +231,11 @@ const BLOCK: usize = 8 << 20;
 /// [`DbError::CannotCut`], [`DbError::TooManyParts`]; [`DbError::Scheme`] for parameters that are
 /// refused.
 pub(crate) fn check(entry: &SchemeEntry, params: &str, parts: u32) -> Result<PartEntry> {
-    let cuts = entry.server.parts.ok_or_else(|| DbError::CannotCut { scheme: entry.id.to_string() })?;
+    let cuts = entry.server.parts.ok_or_else(|| DbError::CannotCut(entry.id.to_string()))?;
     let most = (cuts.max_parts)(params.as_bytes())?;
     match (1..=most).contains(&parts) {
         true => Ok(cuts),
-        false => Err(DbError::TooManyParts { parts, most }),
+        false => Err(DbError::TooManyParts { parts, limit: most }),
     }
 }
 

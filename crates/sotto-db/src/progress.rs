@@ -1,6 +1,7 @@
 //! Progress of a long operation, for a person who watches, and the threads that it uses.
 
 use crate::{DbError, Result};
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Unit of a stage's progress.
@@ -61,5 +62,5 @@ impl<'a> ByteProgress<'a> {
 pub fn in_pool<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> Result<T> {
     let Some(threads) = threads else { return Ok(work()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
-    Ok(pool.map_err(|e| DbError::Threads(e.to_string()))?.install(work))
+    Ok(pool.map_err(|e| DbError::Threads(io::Error::other(e)))?.install(work))
 }

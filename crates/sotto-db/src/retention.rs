@@ -84,7 +84,7 @@ fn shrink(image: &ImageFile, remnant: &Path, watch: Watcher<'_>) -> Result<()> {
     // The signature stays, and with it the digest of the delta: a damaged delta is detected here,
     // and the image is kept.
     if written.first().map(|entry| entry.digest) != named.map(|entry| entry.digest) {
-        return Err(image.refuse(ImageProblem::Digest { part: Artifact::RowsDelta.name() }));
+        return Err(image.refuse(ImageProblem::Digest(Artifact::RowsDelta.name())));
     }
     writer.finish(image.signed_catalog()).map(drop)
 }

@@ -420,7 +420,7 @@ impl TableDir {
         let Some(text) = if_there(read)? else { return Ok(None) };
         let origin =
             parsed(&text, MAX_SOURCE_BYTES).filter(|origin: &SourceColumns| origin.format == SOURCE_FORMAT);
-        origin.map(Some).ok_or(DbError::Source { path })
+        origin.map(Some).ok_or(DbError::Source(path))
     }
 }
 

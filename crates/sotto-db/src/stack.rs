@@ -94,7 +94,7 @@ impl StackDir {
     pub fn file(&self, file: &StackFile) -> Result<Vec<u8>> {
         let bytes = bounded(&self.file_path(file), file.bytes.min(MAX_FILE_BYTES))?;
         if !file.is(&bytes) {
-            return Err(CatalogError::Disagree { what: "the digest of a public file" }.into());
+            return Err(CatalogError::Disagree("the digest of a public file").into());
         }
         Ok(bytes)
     }
@@ -108,7 +108,7 @@ impl StackDir {
         let signed = keys::sign(&self.root()?, stack, key)?;
         for file in &stack.files {
             let there = files.iter().find(|bytes| file.is(bytes));
-            let bytes = there.ok_or(CatalogError::Disagree { what: "the public files" })?;
+            let bytes = there.ok_or(CatalogError::Disagree("the public files"))?;
             whole(&self.file_path(file), bytes, "writing")?;
         }
         whole(&self.path.join(STACK), &signed.to_bytes(), "writing")?;
@@ -230,7 +230,7 @@ impl TableDir {
     pub fn open_latest(&self) -> Result<Arc<ImageFile>> {
         let opened = match self.latest()? {
             Some(epoch) => self.open_epoch(epoch),
-            None => Err(DbError::Empty { dir: self.path().to_owned() }),
+            None => Err(DbError::Empty(self.path().to_owned())),
         };
         opened.or_else(|error| PathKind::require_table(self.path()).and(Err(error)))
     }

@@ -1,5 +1,7 @@
 //! Errors of planning.
 
+use sotto_core::{Diagnose, Diagnosis, ErrorKind, Exit};
+
 /// Why a plan cannot be made or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,5 +22,16 @@ pub enum PlanError {
 impl PlanError {
     pub(crate) fn workload(what: &'static str, why: String) -> Self {
         PlanError::Workload { what, why }
+    }
+}
+
+impl Diagnose for PlanError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        match self {
+            PlanError::Workload { .. } => ErrorKind::Misuse.diagnosis("plan", "see `sotto plan --help`"),
+            PlanError::Damaged(_) => ErrorKind::Misuse
+                .diagnosis("plan", "make the plan again with `sotto plan ... --out FILE`")
+                .with_exit(Exit::Input),
+        }
     }
 }

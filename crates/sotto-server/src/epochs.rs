@@ -47,7 +47,7 @@ impl ServedTables {
                 }
                 Some(error) => return Err(StartError::Table { source_name, error }),
                 None if table.live_now().is_none() && !outcome.reading => {
-                    return Err(StartError::NoEpoch { source_name });
+                    return Err(StartError::NoEpoch(source_name));
                 }
                 None => {}
             }

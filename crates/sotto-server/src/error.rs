@@ -1,16 +1,19 @@
 //! Why a server did not start, and what to do.
 
 use sotto_catalog::CatalogError;
+use sotto_core::{Diagnose, Diagnosis, ErrorKind, Exit};
 use sotto_db::DbError;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-const FIRST: &str = "stop the server that runs there, or give this one another address, with --listen ADDRESS or \
-     `listen` in its file";
+const LISTEN: &str = "stop the process that uses it, or give --listen ADDRESS (`listen` in a configuration file). Each \
+     server on a machine needs an address for clients and one for health and metrics: --listen 127.0.0.1:8082 \
+     --admin-listen 127.0.0.1:8083";
 
-const SECOND: &str = "stop the server whose health and metrics are there, or give this one another admin address, \
-     with --admin-listen 127.0.0.1:0 (any free port) or `admin_listen` in its file";
+const ADMIN: &str = "stop the process that uses it, or give --admin-listen ADDRESS (`admin_listen` in a configuration \
+     file). Each server on a machine needs an address for clients and one for health and metrics: --listen \
+     127.0.0.1:8082 --admin-listen 127.0.0.1:8083";
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +31,7 @@ pub enum StartError {
     #[error("the configuration is wrong: {0}")]
     Settings(String),
     /// The address is in use.
-    #[error("{address} is already in use: {}", if *key == "admin_listen" { SECOND } else { FIRST })]
+    #[error("address {address} is already in use")]
     InUse {
         /// Address that is in use.
         address: SocketAddr,
@@ -36,7 +39,7 @@ pub enum StartError {
         key: &'static str,
     },
     /// The address cannot be listened on.
-    #[error("cannot listen on {address} (`{key}`): {source}")]
+    #[error("cannot listen on {address}: {source}")]
     Listen {
         /// Address of the listener.
         address: SocketAddr,
@@ -57,12 +60,9 @@ pub enum StartError {
         /// Why the table cannot be opened.
         error: SourceError,
     },
-    /// A table source holds no epoch.
-    #[error("{source_name}: no table here yet: encode one first, with `sotto encode`")]
-    NoEpoch {
-        /// Directory or file of the table.
-        source_name: String,
-    },
+    /// The table source in this folder or file holds no epoch.
+    #[error("{0}: no table here yet: encode one first, with `sotto encode`")]
+    NoEpoch(String),
     /// Two sources contain a table of the same name.
     #[error("two tables are named {name}: {first} and {second}; serve one of them elsewhere")]
     SameName {
@@ -156,5 +156,45 @@ impl From<DbError> for SourceError {
             DbError::Image { .. } => SourceError::Damaged(error.to_string()),
             error => SourceError::Disk(Box::new(error)),
         }
+    }
+}
+
+impl Diagnose for StartError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let (kind, exit) = match self {
+            StartError::Config { .. } | StartError::Tls { .. } | StartError::Page { .. } => {
+                (ErrorKind::Misuse, Exit::Input)
+            }
+            StartError::Settings(_) | StartError::SameName { .. } => (ErrorKind::Misuse, Exit::Usage),
+            StartError::NoEpoch { .. } => (ErrorKind::Misuse, Exit::Missing),
+            StartError::InUse { .. } | StartError::Listen { .. } => (ErrorKind::Network, Exit::Refused),
+            StartError::Table { error, .. } => (ErrorKind::Storage, error.diagnosis().exit),
+            StartError::State { .. } => (ErrorKind::Storage, Exit::Storage),
+            StartError::Threads(_) => (ErrorKind::Storage, Exit::Internal),
+            StartError::Entropy => (ErrorKind::Machine, Exit::Internal),
+        };
+        let fix = match self {
+            StartError::InUse { key, .. } | StartError::Listen { key, .. } if *key == "listen" => LISTEN,
+            StartError::InUse { .. } | StartError::Listen { .. } => ADMIN,
+            _ => "",
+        };
+        kind.diagnosis("serve", fix).with_exit(exit)
+    }
+}
+
+impl Diagnose for SourceError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let (kind, exit) = match self {
+            SourceError::Scheme(error) => return error.diagnosis().of_file(),
+            SourceError::Disk(error) => return error.diagnosis(),
+            SourceError::UnknownScheme(_) => (ErrorKind::Machine, Exit::Params),
+            SourceError::Role { .. } => (ErrorKind::Misuse, Exit::Usage),
+            SourceError::OprfKey(_) => (ErrorKind::Storage, Exit::Missing),
+            SourceError::Unreadable(_) => (ErrorKind::Storage, Exit::Storage),
+            SourceError::Catalog(_) | SourceError::Damaged(_) | SourceError::Inconsistent(_) => {
+                (ErrorKind::Storage, Exit::Input)
+            }
+        };
+        kind.diagnosis("serve", "").with_exit(exit)
     }
 }

@@ -1,5 +1,6 @@
 //! Errors of logs: the file, the problem, and the remedy.
 
+use sotto_core::{Diagnose, Diagnosis, ErrorKind, Exit};
 use std::io;
 
 /// Why a log, or a file of it, was refused.
@@ -52,20 +53,14 @@ pub enum LogError {
         /// Key id of the pinned key.
         id: u32,
     },
-    /// A signature claims to be of the pinned key, but is not.
-    #[error("the signature of {name} is not valid: the text was changed on its way, or was never signed")]
-    BadSignature {
-        /// Name of the pinned key.
-        name: String,
-    },
-    /// A file of the log is missing.
+    /// A signature claims to be of the pinned key of this name, but is not.
+    #[error("the signature of {0} is not valid: the text was changed on its way, or was never signed")]
+    BadSignature(String),
+    /// The file at this path in the log's folder is missing.
     #[error(
-        "{path} is missing: fetch it from the log (a log that deletes old entries cannot be read completely)"
+        "{0} is missing: fetch it from the log (a log that deletes old entries cannot be read completely)"
     )]
-    Missing {
-        /// Path of the file relative to the log's folder.
-        path: String,
-    },
+    Missing(String),
     /// A tile is too short or too long.
     #[error("{path} has {got} bytes, expected {want}: it is truncated or not a tile; fetch it again")]
     TileLength {
@@ -218,5 +213,20 @@ impl LogError {
     pub(crate) fn storage(path: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| LogError::Storage { path, source }
+    }
+}
+
+impl Diagnose for LogError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let (kind, exit) = match self {
+            LogError::Storage { source, .. } => (ErrorKind::Storage, source.into()),
+            LogError::Missing { .. } => (ErrorKind::Storage, Exit::Missing),
+            LogError::KeyText(_) => (ErrorKind::Misuse, Exit::Usage),
+            LogError::Fork { .. } | LogError::Older { .. } | LogError::Conflict { .. } => {
+                (ErrorKind::Peer, Exit::Peer)
+            }
+            _ => (ErrorKind::Peer, Exit::Input),
+        };
+        kind.diagnosis("log", "").with_exit(exit)
     }
 }

@@ -135,7 +135,7 @@ impl LogKey {
                 verifies_head(key, u64::from_be_bytes(*timestamp), size, root, signature)
             }
         });
-        if valid { Ok(()) } else { Err(LogError::BadSignature { name: self.name.clone() }) }
+        if valid { Ok(()) } else { Err(LogError::BadSignature(self.name.clone())) }
     }
 
     /// Whether only the text's size and root are signed, so that the text must contain nothing
@@ -155,7 +155,7 @@ impl LogKey {
         if verifies_head(key, timestamp, size, root, signature) {
             return Ok(());
         }
-        Err(LogError::BadSignature { name: self.name.clone() })
+        Err(LogError::BadSignature(self.name.clone()))
     }
 }
 

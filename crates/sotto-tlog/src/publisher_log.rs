@@ -54,7 +54,7 @@ impl PublisherLog {
     pub fn open(folder: &Path) -> Result<Self> {
         let source = DirectorySource(folder.to_owned());
         let note = read(&source, LogLayout::Tiles.checkpoint())?
-            .ok_or(LogError::Missing { path: LogLayout::Tiles.checkpoint().into() })?;
+            .ok_or(LogError::Missing(LogLayout::Tiles.checkpoint().into()))?;
         let origin = Checkpoint::parse_text(&SignedNote::parse(note.as_bytes())?.text)?.origin;
         let publisher = publisher(&origin)
             .ok_or_else(|| LogError::malformed("checkpoint", "the log does not list catalogs"))?;
@@ -79,7 +79,7 @@ impl PublisherLog {
     pub fn again(&self) -> Result<Option<Self>> {
         let source = DirectorySource(self.folder.clone());
         let note = read(&source, LogLayout::Tiles.checkpoint())?
-            .ok_or(LogError::Missing { path: LogLayout::Tiles.checkpoint().into() })?;
+            .ok_or(LogError::Missing(LogLayout::Tiles.checkpoint().into()))?;
         let witnessed = read(&source, WITNESSED)?;
         if note == self.newest.note && witnessed.as_ref() == self.witnessed.as_ref().map(|head| &head.note) {
             return Ok(None);

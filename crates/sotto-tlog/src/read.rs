@@ -242,7 +242,7 @@ fn fetch<S: LogSource>(source: &S, layout: LogLayout, tile: Tile) -> Result<Vec<
         Some(bytes) => (path, bytes, want),
         None => {
             let grown = layout.tile(full);
-            let bytes = source.file(&grown, limit)?.ok_or(LogError::Missing { path })?;
+            let bytes = source.file(&grown, limit)?.ok_or(LogError::Missing(path))?;
             (grown, bytes, HASH_BYTES * TILE_WIDTH)
         }
     };
@@ -262,6 +262,6 @@ fn bundle<S: LogSource>(source: &S, layout: LogLayout, index: u64, width: u16) -
         return Ok((path, bytes));
     }
     let grown = layout.bundle(index, TILE_WIDTH as u16);
-    let bytes = source.file(&grown, MAX_BUNDLE_BYTES)?.ok_or(LogError::Missing { path })?;
+    let bytes = source.file(&grown, MAX_BUNDLE_BYTES)?.ok_or(LogError::Missing(path))?;
     Ok((grown, bytes))
 }

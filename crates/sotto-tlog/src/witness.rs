@@ -69,7 +69,7 @@ impl WitnessKey {
         let id = self.id();
         let ours = note.signatures.iter().filter(|line| line.name == self.name && line.id == id);
         let times = ours.map(|line| self.time(&note.text, &line.bytes));
-        let refuse = || LogError::BadSignature { name: self.name.clone() };
+        let refuse = || LogError::BadSignature(self.name.clone());
         times.map(|time| time.ok_or_else(refuse)).try_fold(None, |latest, time| Ok(latest.max(Some(time?))))
     }
 

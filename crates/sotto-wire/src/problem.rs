@@ -2,7 +2,7 @@
 //! code for programs, a message and a fix for people, and the epoch to move to where that helps.
 
 use serde::{Deserialize, Serialize};
-use sotto_core::{Epoch, ExpectOrDefault};
+use sotto_core::{Diagnose, Diagnosis, Epoch, ErrorKind, Exit, ExpectOrDefault};
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $status:literal $text:literal, $fix:literal;)+) => {
@@ -245,4 +245,18 @@ impl std::fmt::Display for Problem {
 /// Makes a peer's text safe to print: at most 300 characters, none of them control characters.
 fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(300).collect()
+}
+
+impl Diagnose for Problem {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let kind = if self.code.is_retryable() { ErrorKind::Network } else { ErrorKind::Peer };
+        let exit = match (self.code, self.code.status()) {
+            (_, 404) => Exit::Missing,
+            (ProblemCode::Malformed | ProblemCode::BadQuery | ProblemCode::BadKeys, _) | (_, 405 | 500) => {
+                Exit::Peer
+            }
+            _ => Exit::Refused,
+        };
+        kind.diagnosis(self.code.text(), &self.fix).with_exit(exit)
+    }
 }

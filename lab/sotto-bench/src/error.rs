@@ -1,5 +1,6 @@
 //! The reasons why a run ended without figures.
 
+use sotto_core::{Diagnose, Diagnosis, ErrorKind, Exit};
 use std::io;
 
 /// The reason why a run ended without figures. A wrong answer is one of them: fast and wrong is no
@@ -53,12 +54,9 @@ pub enum BenchError {
         /// The difference.
         why: String,
     },
-    /// A hint that was moved to the next epoch is not that epoch's hint.
-    #[error("{case}: WRONG UPDATE: the patched hint differs from that of the next epoch")]
-    WrongPatch {
-        /// Title of the case.
-        case: String,
-    },
+    /// In this case a hint that was moved to the next epoch is not that epoch's hint.
+    #[error("{0}: WRONG UPDATE: the patched hint differs from that of the next epoch")]
+    WrongPatch(String),
     /// The generated rows are not the ones the definition was written for.
     #[error("{case}: the generated rows have digest {got}, expected {want}")]
     OtherRows {
@@ -77,18 +75,12 @@ pub enum BenchError {
         /// The error of the operating system.
         why: String,
     },
-    /// The file of published figures is damaged.
-    #[error("lab/sotto-bench/published.toml: {why}")]
-    Published {
-        /// The error in the file.
-        why: String,
-    },
-    /// The report could not be drawn.
-    #[error("cannot draw the figures: {why}; install Python 3, or draw the JSON report elsewhere")]
-    Drawing {
-        /// The error of Python.
-        why: String,
-    },
+    /// The file of published figures is damaged, in this way.
+    #[error("lab/sotto-bench/published.toml: {0}")]
+    Published(String),
+    /// The report could not be drawn, for this reason.
+    #[error("cannot draw the figures: {0}; install Python 3, or draw the JSON report elsewhere")]
+    Drawing(String),
     /// A definition cannot be used.
     #[error(transparent)]
     Definition(#[from] crate::DefinitionError),
@@ -97,5 +89,26 @@ pub enum BenchError {
     Storage(#[from] io::Error),
     /// The operating system provides no randomness.
     #[error("no randomness for queries: {0}")]
-    Entropy(String),
+    Entropy(#[from] sotto_prg::EntropyError),
+}
+
+impl Diagnose for BenchError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let (kind, exit) = match self {
+            BenchError::Scheme { why, .. } => return Diagnosis { code: "bench", fix: "", ..why.diagnosis() },
+            BenchError::Definition(error) => return error.diagnosis(),
+            BenchError::UnknownScheme { .. } => (ErrorKind::Misuse, Exit::Missing),
+            BenchError::Params { .. } => (ErrorKind::Misuse, Exit::Params),
+            BenchError::Storage(_) => (ErrorKind::Storage, Exit::Storage),
+            BenchError::Image { .. } => (ErrorKind::Storage, Exit::Internal),
+            BenchError::Drawing { .. } => (ErrorKind::Machine, Exit::Missing),
+            BenchError::OtherRows { .. } => (ErrorKind::Machine, Exit::Input),
+            BenchError::WrongAnswer { .. }
+            | BenchError::WrongPatch { .. }
+            | BenchError::Threads { .. }
+            | BenchError::Published { .. }
+            | BenchError::Entropy(_) => (ErrorKind::Machine, Exit::Internal),
+        };
+        kind.diagnosis("bench", "").with_exit(exit)
+    }
 }

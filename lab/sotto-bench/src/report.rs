@@ -110,7 +110,7 @@ impl Report {
     /// # Errors
     /// [`BenchError::Drawing`] if Python is not there, or fails.
     pub fn svg(&self) -> Result<String, BenchError> {
-        let failed = |why: String| BenchError::Drawing { why };
+        let failed = |why: String| BenchError::Drawing(why);
         let mut python = Command::new("python3");
         python.args(["-c", include_str!("../plot.py"), "-"]);
         python.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -3,6 +3,7 @@
 use crate::cases::Case;
 use crate::{folder, record};
 use sotto_binding::vector::{Vector, VectorError, replay};
+use sotto_core::{Diagnose, Diagnosis};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -58,9 +59,8 @@ fn damage_makes_no_other_row() {
                 Ok(again) => assert_eq!(again, replayed, "{name}: byte {at}"),
                 Err(error) => {
                     noticed += 1;
-                    assert!(
-                        !error.code().is_empty() && !error.fix().is_empty() && !error.to_string().is_empty()
-                    );
+                    let Diagnosis { code, fix, .. } = error.diagnosis();
+                    assert!(!code.is_empty() && !fix.is_empty() && !error.to_string().is_empty());
                 }
             }
             assert!(replay(&file[..at]).is_err(), "{name}: cut at {at}");

@@ -1,24 +1,18 @@
 //! Errors of a vector, and differences between a vector and this build.
 
-use crate::{BindingError, ErrorKind};
 use sotto_client::ClientError;
+use sotto_core::{Diagnose, Diagnosis, ErrorKind, Exit};
 
 /// Why a vector was not replayed to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorError {
-    /// The bytes are no vector.
-    #[error("not a vector: {why}")]
-    NotAVector {
-        /// Why they are not.
-        why: String,
-    },
-    /// The vector has another version.
-    #[error("the vector has format {format:?}, expected {}", super::FORMAT)]
-    Version {
-        /// Format that the vector names.
-        format: String,
-    },
+    /// The bytes are no vector, for this reason.
+    #[error("not a vector: {0}")]
+    NotAVector(String),
+    /// The vector has this format, of another version.
+    #[error("the vector has format {0:?}, expected {expected}", expected = super::FORMAT)]
+    Version(String),
     /// The vector contradicts itself.
     #[error("the vector is damaged: {what}: {why}")]
     Damaged {
@@ -27,13 +21,10 @@ pub enum VectorError {
         /// Description of the fault.
         why: &'static str,
     },
-    /// The scheme is not part of this build.
-    #[error("scheme {id} of the vector is not in this build")]
-    UnknownScheme {
-        /// Id of the scheme.
-        id: String,
-    },
-    /// A request of this build differs from the recorded one.
+    /// The scheme of this id is not part of this build.
+    #[error("scheme {0} of the vector is not in this build")]
+    UnknownScheme(String),
+    /// This build makes another request than the recorded one.
     #[error("request {step} differs from the recorded one: {what}")]
     OtherRequest {
         /// Number of the request, counted from 0.
@@ -75,50 +66,36 @@ impl VectorError {
             other => other,
         }
     }
+}
 
-    /// A stable name of this error, for programs.
-    pub fn code(&self) -> &'static str {
-        match self {
-            VectorError::NotAVector { .. } => "not-a-vector",
-            VectorError::Version { .. } => "vector-version",
-            VectorError::Damaged { .. } => "vector-damaged",
-            VectorError::UnknownScheme { .. } => "unknown-scheme",
-            VectorError::OtherRequest { .. } | VectorError::RequestMissing { .. } => "vector-request",
-            VectorError::Client { .. } => "vector-client",
-            VectorError::OtherRow { .. } => "vector-row",
-        }
-    }
-
-    /// What to do about this error.
-    pub fn fix(&self) -> &'static str {
-        match self {
-            VectorError::NotAVector { .. } | VectorError::Damaged { .. } => {
-                "copy the file again from spec/vectors of the release, with the .bin beside it"
+impl Diagnose for VectorError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let copy = "copy the file again from spec/vectors of the release, with the .bin beside it";
+        let wrong = "make no lookups with this build on this machine, since the build or the machine computes wrong \
+                     results; report it with the name of the vector, the processor and the build commands";
+        let (kind, exit, code, fix) = match self {
+            VectorError::NotAVector { .. } => (ErrorKind::Misuse, Exit::Input, "not-a-vector", copy),
+            VectorError::Damaged { .. } => (ErrorKind::Misuse, Exit::Input, "vector-damaged", copy),
+            VectorError::Version { .. } => {
+                let fix = "use the vectors of the same release as this build";
+                (ErrorKind::Misuse, Exit::Input, "vector-version", fix)
             }
-            VectorError::Version { .. } => "use the vectors of the same release as this build",
-            VectorError::UnknownScheme { .. } => "omit this vector, or use a build that has the scheme",
-            _ => {
-                "make no lookups with this build on this machine, since the build or the machine computes \
-                 wrong results; report it with the name of the vector, the processor and the build commands"
+            VectorError::UnknownScheme { .. } => {
+                let fix = "omit this vector, or use a build that has the scheme";
+                (ErrorKind::Machine, Exit::Params, "unknown-scheme", fix)
             }
-        }
+            VectorError::OtherRequest { .. } | VectorError::RequestMissing { .. } => {
+                (ErrorKind::Machine, Exit::Internal, "vector-request", wrong)
+            }
+            VectorError::Client { .. } => (ErrorKind::Machine, Exit::Internal, "vector-client", wrong),
+            VectorError::OtherRow { .. } => (ErrorKind::Machine, Exit::Internal, "vector-row", wrong),
+        };
+        kind.diagnosis(code, fix).with_exit(exit)
     }
 }
 
 impl From<ClientError> for VectorError {
     fn from(error: ClientError) -> Self {
         VectorError::Client { step: 0, error: Box::new(error) }
-    }
-}
-
-impl From<VectorError> for BindingError {
-    fn from(error: VectorError) -> Self {
-        let kind = match &error {
-            VectorError::NotAVector { .. } | VectorError::Version { .. } | VectorError::Damaged { .. } => {
-                ErrorKind::Misuse
-            }
-            _ => ErrorKind::Machine,
-        };
-        BindingError::new(kind, error.code(), error.to_string(), error.fix())
     }
 }

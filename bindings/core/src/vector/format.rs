@@ -120,7 +120,7 @@ impl Vector {
     pub fn parse(file: &[u8]) -> Result<(Self, TrailingBytes<'_>), VectorError> {
         let end = file.iter().position(|byte| *byte == 0).unwrap_or(file.len());
         let (text, behind) = file.split_at_checked(end).unwrap_or((file, &[]));
-        let not_one = |why: String| VectorError::NotAVector { why };
+        let not_one = |why: String| VectorError::NotAVector(why);
         if text.len() > MAX_TEXT {
             return Err(not_one(format!("the text exceeds {MAX_TEXT} bytes")));
         }
@@ -134,7 +134,7 @@ impl Vector {
         }
         let Version { format } = serde_json::from_slice(text).map_err(|error| not_one(error.to_string()))?;
         if format != FORMAT {
-            return Err(VectorError::Version { format });
+            return Err(VectorError::Version(format));
         }
         let vector: Vector = serde_json::from_slice(text).map_err(|error| not_one(error.to_string()))?;
         if vector.exchanges.len() > MAX_EXCHANGES {

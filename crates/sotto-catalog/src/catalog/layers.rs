@@ -85,21 +85,21 @@ impl Catalog {
             return Err(CatalogError::WrongScheme { expected, offered });
         }
         if entry.servers as u64 != u64::from(self.servers) {
-            return Err(CatalogError::Disagree { what: "the number of servers" });
+            return Err(CatalogError::Disagree("the number of servers"));
         }
         if entry.proven && self.rows_root.path.is_none() {
-            return Err(CatalogError::Disagree { what: "the row proofs" });
+            return Err(CatalogError::Disagree("the row proofs"));
         }
         let params = self.params.to_string();
         let report = (entry.report)(params.as_bytes())?;
         if Hex32::from(report.digest) != self.params_digest {
-            return Err(CatalogError::Disagree { what: "the digest of the parameters" });
+            return Err(CatalogError::Disagree("the digest of the parameters"));
         }
         let packing = self.packing(&report)?;
         gate(&report, &packing)?;
         let buckets = entry.batch.map_or(Ok(1), |buckets| buckets(params.as_bytes()))?;
         if buckets != 1 && packing.filled(buckets).ok() != Some(packing) {
-            return Err(CatalogError::Disagree { what: "the rows of the buckets" });
+            return Err(CatalogError::Disagree("the rows of the buckets"));
         }
         if buckets != 1 && self.symmetric_layer()?.is_some() {
             return Err(CatalogError::invalid("layers", "a table of several buckets cannot be masked"));
@@ -108,15 +108,15 @@ impl Catalog {
         // A client with durable state can undo the changes of one answer to its hints if the row
         // turns out to be wrong, but not of several.
         if entry.state.is_some() && packing.records_per_row() > 1 {
-            return Err(CatalogError::Disagree {
-                what: "the width of a row, which its clients look up in one record",
-            });
+            return Err(CatalogError::Disagree(
+                "the width of a row, which its clients look up in one record",
+            ));
         }
         let whole = |entry: &&ArtifactEntry| entry.from_epoch.is_none() && !entry.artifact.is_tree();
         let whole = self.artifacts.iter().filter(whole);
         if whole.map(|entry| u128::from(entry.bytes)).sum::<u128>() != u128::from(report.costs.artifact_bytes)
         {
-            return Err(CatalogError::Disagree { what: "the size of the artifacts" });
+            return Err(CatalogError::Disagree("the size of the artifacts"));
         }
         Ok(TableTerms { report, packing, buckets })
     }
@@ -128,10 +128,10 @@ impl Catalog {
             return Ok(());
         };
         if entry.sum != Some(band.unit) {
-            return Err(CatalogError::Disagree { what: "the sums of rows" });
+            return Err(CatalogError::Disagree("the sums of rows"));
         }
         if packing.rows_per_record() != 1 || packing.records_per_row() != 1 || self.rows_root.path.is_some() {
-            return Err(CatalogError::Disagree { what: "the records whose sums hold keys" });
+            return Err(CatalogError::Disagree("the records whose sums hold keys"));
         }
         Ok(())
     }

@@ -65,7 +65,7 @@ fn what_is_no_batch_code_is_refused() {
     assert!(of(vec![layer("tree-tile/1", json!({}))]).unwrap().is_none());
     assert!(of(vec![pbc(1000, 12), layer("tree-tile/1", json!({}))]).unwrap().is_none());
     let unknown = of(vec![layer("log/9", json!({})), pbc(1000, 12)]).unwrap_err();
-    assert!(matches!(unknown, CatalogError::UnknownLayer { name } if name == "log/9"));
+    assert!(matches!(unknown, CatalogError::UnknownLayer(name) if name == "log/9"));
     assert!(matches!(of(vec![layer("pbc/1", json!({"rows": 3}))]), Err(CatalogError::Params(_))));
     assert!(
         matches!(of(vec![keyword(1002), pbc(1000, 12)]), Err(CatalogError::Invalid { .. })),

@@ -158,7 +158,7 @@ fn another_version_is_named_even_if_nothing_else_fits() {
 #[test]
 fn a_layer_is_refused_and_named() {
     let error = with("/layers", json!([{"name": "keyword/2", "params": {}, "more": 1}])).unwrap_err();
-    assert!(matches!(&error, CatalogError::UnknownLayer { name } if name == "keyword/2"));
+    assert!(matches!(&error, CatalogError::UnknownLayer(name) if name == "keyword/2"));
     assert!(error.to_string().contains("upgrade"));
     let mut catalog = plain();
     catalog.layers.push(sotto_catalog::LayerEntry { name: "keyword/2".into(), params: json!({}) });

@@ -50,7 +50,7 @@ fn what_is_no_such_layer_is_refused() {
     assert!(matches!(catalog(24, json!([good()])), Err(CatalogError::Invalid { field: "row_bytes", .. })));
     assert!(matches!(catalog(100, json!([good(), good()])), Err(CatalogError::Invalid { .. })));
     let later = json!([good(), {"name": "oprf/2", "params": {}}]);
-    assert!(matches!(catalog(100, later), Err(CatalogError::UnknownLayer { name }) if name == "oprf/2"));
+    assert!(matches!(catalog(100, later), Err(CatalogError::UnknownLayer(name)) if name == "oprf/2"));
 }
 
 #[test]

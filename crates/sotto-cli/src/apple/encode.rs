@@ -276,7 +276,7 @@ impl Update {
         let watch = |at: Progress| bars.watch(None, at);
         let (update, remarks) = self.read_apple(&lock, before, header, &watch)?;
         if update.is_nothing() {
-            let error = sotto_db::DbError::NoChanges { path: self.changes.clone() };
+            let error = sotto_db::DbError::NoChanges(self.changes.clone());
             return Err(Failure::from(error));
         }
         let (tally, is_reencoded) = (update.tally(), update.is_anew());

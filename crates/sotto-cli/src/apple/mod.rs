@@ -17,15 +17,14 @@ pub(crate) mod get;
 #[cfg(feature = "ohttp")]
 mod relay;
 
-use crate::failure::{Exit, Failure, Result, disk};
+use crate::failure::Result;
 use crate::screen::{Report, Screen, grid, units, with_fields};
 use serde_json::{Value, json};
 use sotto_apple::image::oprf::read_fitting;
-use sotto_apple::image::{ImageError, OpenUseCase, UseCaseDescription, UseCaseKind};
-use sotto_apple::keyword::cuckoo::TableError;
+use sotto_apple::image::{OpenUseCase, UseCaseDescription, UseCaseKind};
 use sotto_apple::sets::WeakParams;
 use sotto_client::transport::Response;
-use sotto_core::{Epoch, Image, ParamsError, Section};
+use sotto_core::{Epoch, Image, Section};
 use sotto_db::{PathKind, TableDir};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -136,30 +135,6 @@ pub(crate) fn check_oprf_key(path: &Path, opened: &OpenUseCase) -> Option<Result
     let public = opened.description.oprf.as_ref()?;
     let dir = TableDir::open(path.parent().unwrap_or(Path::new("."))).map_err(|error| error.to_string());
     Some(dir.and_then(|dir| read_fitting(&dir, public).map(drop).map_err(|error| error.to_string())))
-}
-
-impl From<ImageError> for Failure {
-    fn from(error: ImageError) -> Self {
-        let exit = match &error {
-            ImageError::Db(error) => disk(error),
-            ImageError::Params(_) | ImageError::TooMany { .. } => Exit::Params,
-            ImageError::Asked(_) => Exit::Usage,
-            _ => Exit::Input,
-        };
-        let failure = Failure::new(exit, error.to_string());
-        match error {
-            ImageError::Params(ParamsError::Insecure { .. }) => {
-                failure.fix("give another --set, or --allow-insecure-params")
-            }
-            ImageError::Table(TableError::NoPlace { .. }) => {
-                failure.fix("omit --buckets, or give more buckets or larger ones (--bucket-bytes)")
-            }
-            ImageError::TooLong { .. } | ImageError::LongLine { .. } => {
-                failure.fix("give a larger --bucket-bytes")
-            }
-            _ => failure,
-        }
-    }
 }
 
 fn now() -> u64 {

@@ -11,10 +11,10 @@ pub(crate) mod bench;
 pub(crate) mod demo;
 pub(crate) mod leakage;
 
-use crate::failure::{Exit, Failure, FileContext, Result};
+use crate::failure::{Failure, FileContext, Result};
 use crate::screen::{Report, Screen};
 use serde_json::json;
-use sotto_binding::vector::{VectorError, replay};
+use sotto_binding::vector::replay;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,10 @@ impl SelfTest {
         for file in &self.files {
             let vector = read(file)?;
             let begun = Instant::now();
-            let replayed = replay(&vector).map_err(|error| failed(file, &error))?;
+            let replayed = replay(&vector).map_err(|error| {
+                let message = format!("{}: {error}", file.display());
+                Failure { message, ..error.into() }
+            })?;
             let (name, ms) = (file.display().to_string(), begun.elapsed().as_secs_f64() * 1e3);
             let (scheme, requests, row) = (&replayed.scheme, replayed.requests, &replayed.row);
             let text = format!("{name}: {scheme}, {requests} requests, as recorded ({ms:.0} ms)");
@@ -66,15 +69,4 @@ fn read(file: &Path) -> Result<Vec<u8>> {
         _ => {}
     }
     Ok(vector)
-}
-
-fn failed(file: &Path, error: &VectorError) -> Failure {
-    let exit = match error {
-        VectorError::NotAVector { .. } | VectorError::Version { .. } | VectorError::Damaged { .. } => {
-            Exit::Input
-        }
-        VectorError::UnknownScheme { .. } => Exit::Params,
-        _ => Exit::Internal,
-    };
-    Failure::new(exit, format!("{}: {error}", file.display())).fix(error.fix())
 }

@@ -28,7 +28,7 @@ impl Cache {
             logs.recall(publisher, checkpoint);
         }
         let histories = self.log_histories().map_err(|error| match error {
-            CacheError::Memory { .. } => WitnessError::Kept { why: error.to_string() }.into(),
+            CacheError::Memory { .. } => WitnessError::Kept(error.to_string()).into(),
             error => ClientError::from(error),
         });
         histories?.into_iter().for_each(|history| logs.recall_history(history));

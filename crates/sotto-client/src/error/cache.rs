@@ -1,6 +1,6 @@
 //! Errors of the cache.
 
-use super::diagnosis::{Diagnose, Diagnosis, ErrorKind as FailureKind};
+use sotto_core::{Diagnose, Diagnosis, ErrorKind as FailureKind};
 use sotto_private_folder::NotPrivate;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

@@ -1,86 +1,10 @@
-//! What each error means: its stable name, its kind, and what to do. Every other classification
-//! follows from the kind: the party at fault, an exit code, and the class of an exception.
+//! What each error of a client means.
 
 use super::ClientError;
-use ErrorKind::{Machine, Misuse, Network, Params, Peer, Row, Storage, Unreadable};
-use serde::Serialize;
-use sotto_catalog::CatalogError;
-use sotto_core::Error;
+use sotto_core::ErrorKind::{Machine, Misuse, Network, Peer, Storage, Unreadable};
+use sotto_core::{Diagnose, Diagnosis, Exit, Fault};
 use sotto_oprf::OprfError;
-use sotto_wire::{Problem, ProblemCode};
-
-/// The kind of an error, which decides the exception that a language raises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ErrorKind {
-    /// The caller's fault.
-    Misuse,
-    /// The caller's fault: the table has no such row.
-    Row,
-    /// The parameters of the table are refused.
-    Params,
-    /// The fault of the server or the publisher: another signature, damaged answers.
-    Peer,
-    /// A fault of the network.
-    Network,
-    /// No response arrived in time.
-    Timeout,
-    /// A fault of this machine's disk, or of what replaces it.
-    Storage,
-    /// An unreadable answer, of unknown fault. A caller that requests the same row again at once
-    /// reveals that to the server, which may have damaged the answer for this purpose.
-    Unreadable,
-    /// A fault of this machine, or of sotto itself.
-    Machine,
-}
-
-/// The party that can resolve an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The calling code, or the person who typed the request.
-    Caller,
-    /// The server, its operator, or the table's publisher.
-    Server,
-    /// The network between client and server, or a temporary condition.
-    Network,
-    /// The machine of the client.
-    Machine,
-}
-
-impl ErrorKind {
-    /// The diagnosis of an error of this kind.
-    pub(super) fn diagnosis<'a>(self, code: &'static str, fix: &'a str) -> Diagnosis<'a> {
-        Diagnosis { kind: self, code, fix }
-    }
-}
-
-impl From<ErrorKind> for Fault {
-    fn from(kind: ErrorKind) -> Self {
-        match kind {
-            ErrorKind::Misuse | ErrorKind::Row => Fault::Caller,
-            ErrorKind::Params | ErrorKind::Peer | ErrorKind::Unreadable => Fault::Server,
-            ErrorKind::Network | ErrorKind::Timeout => Fault::Network,
-            ErrorKind::Storage | ErrorKind::Machine => Fault::Machine,
-        }
-    }
-}
-
-/// What an error means, to programs and to people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Diagnosis<'a> {
-    /// Kind of the error.
-    pub kind: ErrorKind,
-    /// Stable name, for programs.
-    pub code: &'static str,
-    /// What to do, for a person.
-    pub fix: &'a str,
-}
-
-/// An error that says of what kind it is, and what to do.
-pub trait Diagnose {
-    /// The kind, the stable name and the fix of this error.
-    fn diagnosis(&self) -> Diagnosis<'_>;
-}
+use sotto_wire::ProblemCode;
 
 impl ClientError {
     /// A stable name of this error, for programs. A refusal has the name that the server sent
@@ -96,13 +20,7 @@ impl ClientError {
 
     /// The party that can resolve this error.
     pub fn fault(&self) -> Fault {
-        match self.root() {
-            // The publisher chose the batch code and the parameters.
-            ClientError::Core(Error::BatchCodeFailure) | ClientError::Catalog(CatalogError::Params(_)) => {
-                Fault::Server
-            }
-            error => error.diagnosis().kind.into(),
-        }
+        self.diagnosis().fault
     }
 }
 
@@ -111,7 +29,16 @@ impl Diagnose for ClientError {
         match self {
             ClientError::Core(error) => error.diagnosis(),
             ClientError::Catalog(error) => error.diagnosis(),
-            ClientError::Oprf(error) => error.diagnosis(),
+            ClientError::Oprf(error) => {
+                let code = match error {
+                    OprfError::Closed => "does-not-open",
+                    OprfError::Future => "future-version",
+                    _ => "bad-evaluation",
+                };
+                let fix = "tell the publisher, and do not look up the same row again: a server can learn from how \
+                           clients react to wrong answers";
+                Peer.diagnosis(code, fix)
+            }
             ClientError::Transport(error) => error.diagnosis(),
             ClientError::Refused(problem) => problem.diagnosis(),
             ClientError::Witness(error) => error.diagnosis(),
@@ -139,7 +66,9 @@ impl Diagnose for ClientError {
                 "check the network and any proxy; if it happens again, tell the operator",
             ),
             ClientError::EpochChanged { .. } => {
-                Network.diagnosis("epoch-changed", "open the table again and make a new query")
+                Network
+                .diagnosis("epoch-changed", "open the table again and make a new query")
+                .with_exit(Exit::Refused)
             }
             ClientError::NoDeltaChain { .. } => Peer.diagnosis(
                 "no-delta-chain",
@@ -194,9 +123,9 @@ impl Diagnose for ClientError {
             ClientError::WrongTable { .. } => {
                 Peer.diagnosis("wrong-table", "tell the operator: tables are mixed up at the server")
             }
-            ClientError::UnknownScheme { .. } => {
-                Machine.diagnosis("unknown-scheme", "use a build of sotto that includes the scheme")
-            }
+            ClientError::UnknownScheme { .. } => Machine
+                .diagnosis("unknown-scheme", "use a build of sotto that includes the scheme")
+                .with_exit(Exit::Params),
             ClientError::ServerCount { .. } => Misuse.diagnosis(
                 "server-count",
                 "give the address of each server that the scheme needs, server 0 first; several must be run by \
@@ -215,11 +144,11 @@ impl Diagnose for ClientError {
                 "catalogs-differ",
                 "tell the operators: all servers of the table have to serve the same image",
             ),
-            ClientError::NoCommonEpoch { .. } => Network.diagnosis(
-                "no-common-epoch",
-                "try again; if it happens again, tell the operators: one server is behind the others by several \
-                 epochs",
-            ),
+            ClientError::NoCommonEpoch { .. } => {
+                let fix = "try again; if it happens again, tell the operators: one server is behind the others by \
+                           several epochs";
+                Network.diagnosis("no-common-epoch", fix).with_exit(Exit::Refused)
+            }
             ClientError::MissingArtifact { .. } => {
                 Peer.diagnosis("missing-artifact", "tell the publisher to encode the table afresh")
             }
@@ -234,84 +163,6 @@ impl Diagnose for ClientError {
                 "give a folder for the state, or choose to keep it in memory, where it is lost with the process",
             ),
             ClientError::NoEntropy => Machine.diagnosis("no-entropy", "repair the system's random device"),
-        }
-    }
-}
-
-impl Diagnose for Problem {
-    fn diagnosis(&self) -> Diagnosis<'_> {
-        let kind = if self.code.is_retryable() { Network } else { Peer };
-        kind.diagnosis(self.code.text(), &self.fix)
-    }
-}
-
-impl Diagnose for Error {
-    fn diagnosis(&self) -> Diagnosis<'_> {
-        match self {
-            Error::Params(_) => Params.diagnosis(
-                "bad-params",
-                "do not use the table: its publisher must encode it with sound parameters",
-            ),
-            Error::Misuse(sotto_core::Misuse::IndexPastEnd { .. }) => {
-                Row.diagnosis("misuse", "correct the call")
-            }
-            Error::Misuse(_) => Misuse.diagnosis("misuse", "correct the call"),
-            Error::Peer(_) => Peer
-                .diagnosis("peer-misbehaved", "tell the operator: the server sends damaged or forged bytes"),
-            Error::Exhausted(_) => Misuse.diagnosis("exhausted", "open the table again"),
-            Error::Unreadable => Unreadable.diagnosis(
-                "unreadable",
-                "open the table again; do not look up the same row at once, and report nothing to the \
-                 server",
-            ),
-            Error::BatchCodeFailure => Misuse.diagnosis(
-                "batch-code-failure",
-                "look up some of these rows in the next request that is due, and not at once",
-            ),
-            Error::Storage(_) => Storage.diagnosis("storage", "check the disk"),
-            _ => Machine.diagnosis("scheme", "report this to the authors of sotto"),
-        }
-    }
-}
-
-impl Diagnose for OprfError {
-    fn diagnosis(&self) -> Diagnosis<'_> {
-        let code = match self {
-            OprfError::Closed => "does-not-open",
-            OprfError::Future => "future-version",
-            _ => "bad-evaluation",
-        };
-        let fix = "tell the publisher, and do not look up the same row again: a server can learn from how clients \
-             react to wrong answers";
-        Peer.diagnosis(code, fix)
-    }
-}
-
-impl Diagnose for CatalogError {
-    fn diagnosis(&self) -> Diagnosis<'_> {
-        let encode = "tell the publisher to encode the table afresh";
-        let upgrade = "upgrade sotto";
-        let pin =
-            "check the address; get the publisher's key from another source than this server, and pin it";
-        match self {
-            CatalogError::Params(error) => Diagnosis { fix: encode, ..error.diagnosis() },
-            CatalogError::TooLarge { .. } | CatalogError::Malformed { .. } | CatalogError::Invalid { .. } => {
-                Peer.diagnosis("bad-catalog", encode)
-            }
-            CatalogError::Version { .. } => Peer.diagnosis("catalog-version", upgrade),
-            CatalogError::UnknownLayer { .. } => Peer.diagnosis("unknown-layer", upgrade),
-            CatalogError::Disagree { .. } => Peer.diagnosis("catalog-disagrees", encode),
-            CatalogError::WrongScheme { .. } => Peer.diagnosis("wrong-scheme", upgrade),
-            CatalogError::BadSignature => Peer.diagnosis("bad-signature", pin),
-            CatalogError::WrongKey { .. } | CatalogError::ChangeOver { .. } => {
-                Peer.diagnosis("wrong-key", pin)
-            }
-            CatalogError::KeyText { .. } => Misuse
-                .diagnosis("bad-key", "give the key as it was printed: sotto-pk: and 64 hexadecimal digits"),
-            CatalogError::NoSuchRow { .. } => {
-                Misuse.diagnosis("no-such-row", "give a row or key of the table")
-            }
-            _ => Peer.diagnosis("catalog", encode),
         }
     }
 }

@@ -2,9 +2,8 @@
 //! [`StateLoss`].
 
 use super::cache::{FIX_NOT_PRIVATE, NOT_PRIVATE, is_full};
-use super::diagnosis::{Diagnose, Diagnosis, ErrorKind};
+use sotto_core::{Diagnose, Diagnosis, ErrorKind, Exit};
 use sotto_private_folder::NotPrivate;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,12 +11,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// The state is open in another process.
-    #[error("the state in {} is in use by another process", path.display())]
-    Busy {
-        /// Folder of the state.
-        path: PathBuf,
-    },
+    /// Another process has the state in this folder open.
+    #[error("the state in {} is in use by another process", .0.display())]
+    Busy(PathBuf),
     /// The disk has no space left.
     #[error("no disk space for the state in {}: {source}", path.display())]
     Full {
@@ -112,36 +108,43 @@ impl Diagnose for StateError {
                 ("no-rollback-counter", "name a folder for the rollback counter (--rollback-dir)")
             }
         };
-        ErrorKind::Storage.diagnosis(code, fix)
+        ErrorKind::Storage.diagnosis(code, fix).with_exit(match self {
+            StateError::Busy(_) => Exit::Refused,
+            StateError::WrongState { .. } => Exit::Input,
+            StateError::NoRollbackCounter => Exit::Usage,
+            _ => Exit::Storage,
+        })
     }
 }
 
 /// The reason why a state was discarded. Its key is discarded too, so what was queried with it
 /// stays hidden.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateLoss {
-    /// The files are not where they were written: they were moved, cloned or restored.
-    FilesMoved {
-        /// Property that differs.
-        what: &'static str,
-    },
+    /// The files are not where they were written: they were moved, cloned or restored, and
+    /// differ in this property.
+    #[error(
+        "the files were moved, cloned or restored ({0} differs), so another copy may have used the same hints"
+    )]
+    FilesMoved(&'static str),
     /// The rollback counter is missing.
+    #[error("the rollback counter is missing, so an old copy cannot be told from the newest")]
     NoRollbackCounter,
     /// The rollback counter and the state's counter differ by more than a crash explains: one of
     /// them is an old copy.
+    #[error("an old copy was restored: it counts {state} requests, the rollback counter {counter}")]
     RolledBack {
         /// Requests that the state counts.
         state: u64,
         /// Requests that the rollback counter counts.
         counter: u64,
     },
-    /// The files are damaged.
-    Damaged {
-        /// Which file, and how.
-        why: String,
-    },
+    /// The files are damaged, in this way.
+    #[error("damaged: {0}")]
+    Damaged(String),
     /// The table has moved on, and the deltas to its newest epoch are not available.
+    #[error("the table moved from epoch {from} to {to}: {why}")]
     TooOld {
         /// Epoch of the state.
         from: u64,
@@ -150,27 +153,4 @@ pub enum StateLoss {
         /// What is missing.
         why: String,
     },
-}
-
-impl fmt::Display for StateLoss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StateLoss::FilesMoved { what } => write!(
-                f,
-                "the files were moved, cloned or restored ({what} differs), so another copy may have used the same \
-                 hints"
-            ),
-            StateLoss::NoRollbackCounter => {
-                f.write_str("the rollback counter is missing, so an old copy cannot be told from the newest")
-            }
-            StateLoss::RolledBack { state, counter } => write!(
-                f,
-                "an old copy was restored: it counts {state} requests, the rollback counter {counter}"
-            ),
-            StateLoss::Damaged { why } => write!(f, "damaged: {why}"),
-            StateLoss::TooOld { from, to, why } => {
-                write!(f, "the table moved from epoch {from} to {to}: {why}")
-            }
-        }
-    }
 }

@@ -1,7 +1,6 @@
 //! Why no whole response came, and what an intermediary did.
 
-use super::diagnosis::{Diagnose, Diagnosis, ErrorKind};
-use std::fmt;
+use sotto_core::{Diagnose, Diagnosis, ErrorKind};
 
 /// No complete response arrived.
 #[derive(Debug, thiserror::Error)]
@@ -38,18 +37,12 @@ pub enum TransportError {
     /// The TLS handshake failed, or a certificate cannot be read.
     #[error("TLS: {0}")]
     Tls(String),
-    /// The server's name has no address.
-    #[error("cannot connect to {origin}: unknown host")]
-    UnknownHost {
-        /// Origin of the server.
-        origin: String,
-    },
-    /// The address is `https`, but the server does not speak TLS.
-    #[error("{origin} does not speak TLS")]
-    NotTls {
-        /// Origin of the server.
-        origin: String,
-    },
+    /// The name of this server has no address.
+    #[error("cannot connect to {0}: unknown host")]
+    UnknownHost(String),
+    /// The address is `https`, but this server does not speak TLS.
+    #[error("{0} does not speak TLS")]
+    NotTls(String),
     /// The response is not the server's, or was changed on its way.
     #[error("{origin} sent {found}")]
     Intermediary {
@@ -110,27 +103,29 @@ impl TransportError {
 }
 
 /// What an intermediary did (RFC 9110, section 3.7).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Intermediary {
     /// Status 401, 407 or 511 without a problem document of the server.
+    #[error("status {status}: something in front of the server requires a login")]
     WantsLogin {
         /// HTTP status.
         status: u16,
     },
     /// A redirect, which no server sends and no client follows.
+    #[error("status {status}: a redirect to {location}")]
     Redirects {
         /// HTTP status.
         status: u16,
         /// The `location` header, printable and at most 200 characters long.
         location: String,
     },
-    /// A content coding that the client did not accept.
-    Encodes {
-        /// The `content-encoding` header, printable and at most 200 characters long.
-        coding: String,
-    },
+    /// A content coding that the client did not accept: the `content-encoding` header, printable
+    /// and at most 200 characters long.
+    #[error("compressed responses ({0}), made by something in front of the server")]
+    Encodes(String),
     /// An HTML page with the status of a success.
+    #[error("an HTML page instead of a sotto response")]
     ShowsPage,
 }
 
@@ -153,23 +148,6 @@ impl Intermediary {
             Intermediary::Encodes { .. } => {
                 "ask the operator to turn compression off for the server's paths: clients accept no content coding"
             }
-        }
-    }
-}
-
-impl fmt::Display for Intermediary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Intermediary::WantsLogin { status } => {
-                write!(f, "status {status}: something in front of the server requires a login")
-            }
-            Intermediary::Redirects { status, location } => {
-                write!(f, "status {status}: a redirect to {location}")
-            }
-            Intermediary::Encodes { coding } => {
-                write!(f, "compressed responses ({coding}), made by something in front of the server")
-            }
-            Intermediary::ShowsPage => f.write_str("an HTML page instead of a sotto response"),
         }
     }
 }

@@ -1,19 +1,16 @@
 //! Why a catalog is refused for want of witnesses.
 
-use super::diagnosis::ErrorKind::{Machine, Misuse, Peer};
-use super::diagnosis::{Diagnose, Diagnosis};
 use sotto_catalog::PublicKey;
+use sotto_core::ErrorKind::{Machine, Misuse, Peer};
+use sotto_core::{Diagnose, Diagnosis, Exit};
 
 /// Why a catalog was refused by the check of its log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WitnessError {
-    /// The catalog is in no log that the server has.
-    #[error("{what} is not in its publisher's log on the server")]
-    NotLogged {
-        /// Name and epoch of the table or stack.
-        what: String,
-    },
+    /// The catalog of this table or stack, and epoch, is in no log that the server has.
+    #[error("{0} is not in its publisher's log on the server")]
+    NotLogged(String),
     /// The proof does not lead from the catalog to the checkpoint, or the checkpoint is not the
     /// publisher's.
     #[error("invalid proof that {what} is in its publisher's log: {why}")]
@@ -63,18 +60,12 @@ pub enum WitnessError {
         /// Which entries contradict each other, and how.
         why: String,
     },
-    /// The log's files do not show whether it extends the one seen before.
-    #[error("the server does not show that the publisher's log extends the one seen before: {why}")]
-    Unfollowed {
-        /// What is missing or wrong.
-        why: String,
-    },
-    /// The stored memory of the log is damaged.
-    #[error("the stored history of the publisher's log cannot be read: {why}")]
-    Kept {
-        /// Description of the fault.
-        why: String,
-    },
+    /// The log's files do not show whether it extends the one seen before, for this reason.
+    #[error("the server does not show that the publisher's log extends the one seen before: {0}")]
+    Unfollowed(String),
+    /// The stored memory of the log is damaged, in this way.
+    #[error("the stored history of the publisher's log cannot be read: {0}")]
+    Kept(String),
     /// More witnesses are required than were named.
     #[error("expected at least {needed} witnesses, got {given}")]
     Count {
@@ -134,7 +125,8 @@ impl Diagnose for WitnessError {
                 "try again later; if it happens again, do not use the table, and tell the operator",
             ),
             WitnessError::Kept { .. } => Machine
-                .diagnosis("log-memory", "move the file away; the client then forgets the log that it saw"),
+                .diagnosis("log-memory", "move the file away; the client then forgets the log that it saw")
+                .with_exit(Exit::Storage),
             WitnessError::Count { .. } => {
                 Misuse.diagnosis("number-of-witnesses", "name more witnesses, or require fewer")
             }

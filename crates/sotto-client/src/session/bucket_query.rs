@@ -49,7 +49,7 @@ impl Session {
         }
         let (depths, most) = (self.packing().records_per_row(), self.max_rows());
         let lookups = rows.len() / each;
-        let too_many = |rows| ClientError::TooManyRows { rows, most };
+        let too_many = |rows| ClientError::TooManyRows { rows, limit: most };
         if lookups == 0 || lookups > most {
             return Err(too_many(lookups));
         }

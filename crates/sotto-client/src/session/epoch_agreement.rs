@@ -47,7 +47,7 @@ impl VerifiedTable {
         let VerifiedCatalog { document: catalog, key, trust, change, known } =
             judge.verify(&SignedCatalog::parse(body)?)?;
         let scheme = (config.resolve)(&catalog.scheme)
-            .ok_or_else(|| ClientError::UnknownScheme { id: catalog.scheme.clone() })?;
+            .ok_or_else(|| ClientError::UnknownScheme(catalog.scheme.clone()))?;
         if scheme.servers != usize::from(config.servers) {
             let given = config.servers;
             return Err(ClientError::ServerCount { id: catalog.scheme, servers: scheme.servers, given });
@@ -56,7 +56,7 @@ impl VerifiedTable {
         // not that they are sound.
         let terms = catalog.terms(scheme)?;
         if config.verified && catalog.rows_root.path.is_none() && !scheme.is_downloadable() {
-            return Err(ClientError::NoRowProofs { table: catalog.table });
+            return Err(ClientError::NoRowProofs(catalog.table));
         }
         let params = catalog.params.to_string().into_bytes();
         Ok(VerifiedTable {
@@ -160,7 +160,7 @@ impl CatalogRequest<'_> {
                 Ok(table)
             }
             Err(error) if is_damage(&error, &again) && again.body != response.body => {
-                Err(ClientError::CatalogDamaged { why: error.to_string() })
+                Err(ClientError::CatalogDamaged(error.to_string()))
             }
             Err(error) => Err(error),
         }

@@ -94,8 +94,8 @@ impl Session {
         let blinded = blind(inputs, rng)?;
         let pin = self.table.pin(EVALUATOR);
         let body = evaluate::encode(&pin, blinded.elements());
-        let body = body.map_err(|_| ClientError::TooManyRows { rows, most })?;
-        let count = u16::try_from(rows).map_err(|_| ClientError::TooManyRows { rows, most })?;
+        let body = body.map_err(|_| ClientError::TooManyRows { rows, limit: most })?;
+        let count = u16::try_from(rows).map_err(|_| ClientError::TooManyRows { rows, limit: most })?;
         let path = routes::evaluate(self.catalog().table.as_str());
         let request = Request::post(path, body, evaluate::answer_bytes(count));
         Ok(EvaluationRequest { request, pin, count, blinded, masked })

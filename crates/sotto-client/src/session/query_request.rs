@@ -160,7 +160,7 @@ impl Session {
     }
 
     pub(crate) fn ensure_usable(&self) -> Result<()> {
-        if self.discarded { Err(ClientError::ClientDiscarded { epoch: self.epoch() }) } else { Ok(()) }
+        if self.discarded { Err(ClientError::ClientDiscarded(self.epoch())) } else { Ok(()) }
     }
 
     /// The catalog of the table.
@@ -247,7 +247,7 @@ impl Session {
         rng: &mut dyn CryptoRng,
     ) -> Result<QueryRequest> {
         if self.is_durable() {
-            return Err(ClientError::StateNeeded { scheme: self.catalog().scheme.clone() });
+            return Err(ClientError::StateNeeded(self.catalog().scheme.clone()));
         }
         let (queries, secrets) = self.queries(each, targets, rng)?;
         let count = u16::try_from(secrets.len()).expect_or_default("a frame holds this many queries");

@@ -91,7 +91,7 @@ impl Session {
     /// [`ClientError::CannotStream`] for a scheme without units, and for rows that share a record
     /// or span several.
     pub fn stream_units(&self) -> Result<UnitLayout> {
-        let cannot = |why| Err(ClientError::CannotStream { why });
+        let cannot = |why| Err(ClientError::CannotStream(why));
         if self.servers() > 1 {
             return cannot("the scheme has several servers, whose answers are read together");
         }

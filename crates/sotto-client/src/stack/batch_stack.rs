@@ -144,7 +144,7 @@ impl BatchStack {
                 places.into_iter().map(&mut result).collect()
             }
         };
-        if rows > most { Err(ClientError::TooManyRows { rows, most }) } else { Ok(results) }
+        if rows > most { Err(ClientError::TooManyRows { rows, limit: most }) } else { Ok(results) }
     }
 }
 
@@ -161,7 +161,7 @@ fn layers(stack: &Stack) -> Result<BatchAccess> {
     let document = stack.document();
     let other = || {
         let name = document.layers.last().map(|layer| layer.name.clone()).unwrap_or_default();
-        CatalogError::UnknownLayer { name }
+        CatalogError::UnknownLayer(name)
     };
     Ok(BatchAccess::of(document)?.ok_or_else(other)?)
 }

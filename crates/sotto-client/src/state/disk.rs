@@ -62,7 +62,7 @@ impl LockedFolder {
         let lock = path.join(LOCK);
         match take_lock(&lock) {
             Ok(Some(held)) => folder._lock = Some(held),
-            Ok(None) => return Err(StateError::Busy { path: path.to_owned() }),
+            Ok(None) => return Err(StateError::Busy(path.to_owned())),
             Err(error) => return Err(StateError::at(&lock, io::Error::other(error))),
         }
         Ok(folder)

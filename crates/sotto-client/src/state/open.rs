@@ -84,7 +84,7 @@ impl StatePaths {
         let home = self.disk.home(FILE).map_err(|error| self.at(error))?;
         if let Some(what) = metadata.home.differs(&home) {
             // The rollback counter may belong to the original, which is still valid.
-            return useless(Some(StateLoss::FilesMoved { what }), true);
+            return useless(Some(StateLoss::FilesMoved(what)), true);
         }
         let found = RollbackCounter::find(self.anchors.as_ref(), &metadata.id)
             .map_err(|error| self.at_anchor(error))?;
@@ -100,7 +100,7 @@ impl StatePaths {
                 let loaded = LoadedState { metadata, marks, rollback_counter, client, requests };
                 Ok(StateOnDisk::State(Box::new(loaded)))
             }
-            Err(ReadError::Damaged(why)) => useless(Some(StateLoss::Damaged { why }), false),
+            Err(ReadError::Damaged(why)) => useless(Some(StateLoss::Damaged(why)), false),
             Err(ReadError::Failed(error)) => Err(error),
         }
     }

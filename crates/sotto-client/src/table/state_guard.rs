@@ -64,7 +64,7 @@ impl Driver {
             return Ok(state.check(&requirement)?);
         }
         let Some(paths_factory) = &self.state_guard.paths_factory else {
-            return Err(ClientError::StateNeeded { scheme: requirement.scheme });
+            return Err(ClientError::StateNeeded(requirement.scheme));
         };
         let mut open = paths_factory.lock().unwrap_or_else(PoisonError::into_inner);
         let paths = open(&folder_of(&requirement))?;
@@ -141,7 +141,7 @@ impl Driver {
     /// Commits a request to disk before it may be sent.
     pub(super) fn commit(&mut self, session: &mut Session, rows: &[u64]) -> Result<CommittedRequest> {
         let Some(state) = self.state_guard.state() else {
-            return Err(ClientError::StateNeeded { scheme: session.catalog().scheme.clone() });
+            return Err(ClientError::StateNeeded(session.catalog().scheme.clone()));
         };
         let entry = session.draft_query(rows, self.rng.draw()?)?;
         state.commit(&entry, session.epoch())

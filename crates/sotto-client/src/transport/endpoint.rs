@@ -50,7 +50,7 @@ pub(crate) fn check_distinct<T>(
     }
     match servers.iter().find(|server| can_be_overheard(server)) {
         Some(server) if servers.len() > 1 && !plaintext => {
-            Err(ClientError::InsecurePlaintext { url: origin(server) })
+            Err(ClientError::InsecurePlaintext(origin(server)))
         }
         _ => Ok(()),
     }

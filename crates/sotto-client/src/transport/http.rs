@@ -154,10 +154,8 @@ impl HttpTransport {
         match error {
             E::Timeout(which) => TransportError::Timeout(which.to_string()),
             E::Io(e) if e.kind() == ErrorKind::TimedOut => TransportError::Timeout(e.to_string()),
-            E::HostNotFound => TransportError::UnknownHost { origin: self.base.clone() },
-            E::Io(e) if is_failed_name_lookup(&e) => {
-                TransportError::UnknownHost { origin: self.base.clone() }
-            }
+            E::HostNotFound => TransportError::UnknownHost(self.base.clone()),
+            E::Io(e) if is_failed_name_lookup(&e) => TransportError::UnknownHost(self.base.clone()),
             E::ConnectionFailed | E::ConnectProxyFailed(_) => {
                 TransportError::Connect { origin: self.base.clone(), why: error.to_string() }
             }
@@ -166,7 +164,7 @@ impl HttpTransport {
             }
             // rustls reports a bad certificate through the stream, as `InvalidData`.
             E::Io(e) if e.kind() == ErrorKind::InvalidData && e.to_string().contains(NOT_TLS) => {
-                TransportError::NotTls { origin: self.base.clone() }
+                TransportError::NotTls(self.base.clone())
             }
             E::Io(e) if e.kind() == ErrorKind::InvalidData => TransportError::Tls(e.to_string()),
             E::Io(e) => TransportError::Lost(e.to_string()),

@@ -35,7 +35,7 @@ impl ResponseHeaders<'_> {
         }
         match self.content_encoding {
             Some(coding) if !coding.eq_ignore_ascii_case("identity") => {
-                return Some(Intermediary::Encodes { coding: printable(coding) });
+                return Some(Intermediary::Encodes(printable(coding)));
             }
             _ => {}
         }

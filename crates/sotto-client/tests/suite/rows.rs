@@ -385,7 +385,7 @@ fn a_client_that_could_not_follow_is_discarded() {
     assert!(matches!(failed, Err(ClientError::Core(sotto_core::Error::Peer(_)))), "{failed:?}");
     assert!(session.is_discarded() && session.state_version().is_none());
     let refused = session.query(&[4], &mut seeded("after")).unwrap_err();
-    assert!(matches!(refused, ClientError::ClientDiscarded { epoch: Epoch(1) }), "{refused:?}");
+    assert!(matches!(refused, ClientError::ClientDiscarded(Epoch(1))), "{refused:?}");
     assert_eq!(
         session.recover(made, &responses).unwrap_err().code(),
         "client-discarded",

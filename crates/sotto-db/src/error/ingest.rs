@@ -1,10 +1,11 @@
 //! Errors of source data: file, line, column, problem and remedy.
 
+use sotto_core::{Diagnose, Diagnosis, ErrorKind, Exit};
 use sotto_layers::keyword::{BuildError, KeyError};
 use std::convert::Infallible;
-use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use std::{fmt, io};
 
 /// Error in source data that breaks a rule.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ pub struct ColumnName {
 pub enum IngestProblem {
     /// The file cannot be read, or its compression is damaged.
     #[error("{0}")]
-    Read(std::io::Error),
+    Read(io::Error),
     /// The file violates its format.
     #[error("not valid {format}: {why}")]
     Format {
@@ -66,25 +67,19 @@ pub enum IngestProblem {
         /// Number of columns in this line.
         found: usize,
     },
-    /// Pages of a Parquet file are compressed with a codec that this build does not support.
+    /// Pages of a Parquet file are compressed with this codec, which the build does not support.
     #[error(
-        "the pages are compressed with {codec}, which this build does not read: write the file with zstd, snappy or \
+        "the pages are compressed with {0}, which this build does not read: write the file with zstd, snappy or \
          gzip"
     )]
-    Codec {
-        /// Name of the codec.
-        codec: &'static str,
-    },
+    Codec(&'static str),
     /// A value is null, and no option says what to store in its place.
     #[error("the value is null: give a value for it (--null VALUE), or leave such rows out")]
     Null,
     /// The first line may be a header or data, and data taken for a header would be published as
     /// column names.
-    #[error("{why}")]
-    Header {
-        /// Explanation of the ambiguity, and its remedy.
-        why: String,
-    },
+    #[error("{0}")]
+    Header(String),
     /// A column of the table's source is not in the changes file.
     #[error(
         "no such column; the columns are: {there}: choose one (--{part} COL), or pass --no-header if the first line \
@@ -96,12 +91,9 @@ pub enum IngestProblem {
         /// Names of the columns in the file.
         there: String,
     },
-    /// The requested column is not in the file.
-    #[error("no such column; the columns are: {there}")]
-    NoColumn {
-        /// Names of the columns in the file.
-        there: String,
-    },
+    /// The requested column is not in the file, which has these columns.
+    #[error("no such column; the columns are: {0}")]
+    NoColumn(String),
     /// Two columns have the requested name.
     #[error(
         "columns {first} and {second} have the same name: rename one, or give the column by its number (with \
@@ -113,12 +105,9 @@ pub enum IngestProblem {
         /// Number of the second column of this name.
         second: usize,
     },
-    /// Two fields of a line have the requested name.
-    #[error("the line has two fields {name:?}: leave one out")]
-    FieldTwice {
-        /// Name of the fields.
-        name: String,
-    },
+    /// Two fields of a line have this name, the requested one.
+    #[error("the line has two fields {0:?}: leave one out")]
+    FieldTwice(String),
     /// The requested column is missing, and the only column contains another delimiter.
     #[error(
         "no such column: the first line is one column that contains {delimiter:?}: if that separates columns, pass \
@@ -194,14 +183,14 @@ for values of \
     ZeroByteInKey,
     /// A key is longer than the keys of the table.
     #[error(
-        "the key has {bytes} bytes, keys of the table at most {most}: encode the table afresh, for keys as long as \
+        "the key has {bytes} bytes, keys of the table at most {limit}: encode the table afresh, for keys as long as \
          the file's longest"
     )]
     LongKey {
         /// Bytes of the key.
         bytes: u64,
         /// Bytes of the table's longest key.
-        most: u64,
+        limit: u64,
     },
     /// An IPv6 address is in a table of ranges.
     #[error(
@@ -209,14 +198,9 @@ for values of \
          keyword table (--key COL --key-form ip)"
     )]
     Ipv6Range,
-    /// A prefix has bits set after its length.
-    #[error(
-        "the address is not the first of its prefix, {network}: write that, or give first and last addresses"
-    )]
-    HostBits {
-        /// The prefix with its first address.
-        network: String,
-    },
+    /// A prefix has bits set after its length; this is the prefix with its first address.
+    #[error("the address is not the first of its prefix, {0}: write that, or give first and last addresses")]
+    HostBits(String),
     /// A range ends before it starts.
     #[error("the range ends before it starts")]
     Backwards,
@@ -262,13 +246,13 @@ for values of \
     Keys(BuildError),
     /// A value does not fit into a keyword table.
     #[error(
-        "the value has {bytes} bytes, values of the table have {most}: encode the table afresh, for longer values"
+        "the value has {bytes} bytes, values of the table have {limit}: encode the table afresh, for longer values"
     )]
     Misfit {
         /// Bytes of the value.
         bytes: u64,
         /// Bytes of the table's longest value, or of all its values if they have one length.
-        most: u64,
+        limit: u64,
     },
     /// A keyword table has no space for another key.
     #[error("the table has no room for another key: encode the table afresh, with room for more")]
@@ -383,5 +367,23 @@ impl fmt::Display for ColumnSelector {
             ColumnSelector::Number(number) => write!(f, "{number}"),
             ColumnSelector::Name(name) => f.write_str(name),
         }
+    }
+}
+
+impl Diagnose for IngestError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        use IngestProblem as P;
+        let exit = match &self.problem {
+            P::Read(error) if error.kind() == io::ErrorKind::NotFound => Exit::Missing,
+            P::NoColumn { .. }
+            | P::NoPart { .. }
+            | P::OneColumn { .. }
+            | P::NameTwice { .. }
+            | P::Header { .. }
+            | P::Options(_) => Exit::Usage,
+            // An error of reading may be the disk or a damaged archive; the archive is far more likely.
+            _ => Exit::Input,
+        };
+        ErrorKind::Misuse.diagnosis("bad-data", "").with_exit(exit)
     }
 }

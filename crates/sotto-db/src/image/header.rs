@@ -146,23 +146,23 @@ impl ImageHeader {
     /// # Errors
     /// [`ImageProblem`].
     pub fn parse(page: &[u8], file_bytes: u64) -> Result<Self, ImageProblem> {
-        let malformed = |why| ImageProblem::Malformed { why };
+        let malformed = ImageProblem::Malformed;
         let mut fields = Fields(page);
         if fields.take::<8>() != Some(MAGIC) {
             return Err(ImageProblem::NotAnImage);
         }
         // The version is read before any digest, since another version may use another digest.
-        let cut = ImageProblem::Length { have: file_bytes, want: HEADER_BYTES as u64 };
-        let found = fields.u32().ok_or(cut.clone())?;
+        let cut = || ImageProblem::Length { have: file_bytes, want: HEADER_BYTES as u64 };
+        let found = fields.u32().ok_or_else(cut)?;
         if found != VERSION {
             return Err(ImageProblem::Version { found });
         }
         let (prefix, table) = match (page.get(..32), page.get(PREFIX..HEADER_BYTES)) {
             (Some(prefix), Some(table)) => (prefix, table),
-            _ => return Err(cut),
+            _ => return Err(cut()),
         };
         if page.get(32..PREFIX) != Some(digest(prefix, table).as_slice()) {
-            return Err(ImageProblem::Digest { part: "the header" });
+            return Err(ImageProblem::Digest("the header"));
         }
         let count = fields.u32().map_or(usize::MAX, |count| count as usize);
         let want = fields.u64().unwrap_or(0);

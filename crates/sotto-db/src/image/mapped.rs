@@ -136,7 +136,7 @@ impl MappedFile {
             // no section is damaged.
             self.check()?;
             if hasher.finalize() != blake3::Hash::from(entry.digest) {
-                return Err(self.refuse(ImageProblem::Digest { part: entry.part.name() }));
+                return Err(self.refuse(ImageProblem::Digest(entry.part.name())));
             }
         }
         Ok(true)

@@ -130,7 +130,7 @@ impl<'a> ImageWriter<'a> {
             }
             // The copy gets a new digest, under which damage would pass for data from then on.
             if hasher.finalize() != blake3::Hash::from(entry.digest) {
-                return Err(old.refuse(ImageProblem::Digest { part: entry.part.name() }));
+                return Err(old.refuse(ImageProblem::Digest(entry.part.name())));
             }
         }
         writer.written.store(0, Ordering::Relaxed);

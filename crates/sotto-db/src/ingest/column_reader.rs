@@ -212,7 +212,7 @@ impl ColumnRequest<'_> {
             None if known.is_empty() => {
                 let why = "it is unclear whether the first line is data (pass --no-header) or names the columns \
                      (pass --header)";
-                Err((None, IngestProblem::Header { why: why.to_owned() }))
+                Err((None, IngestProblem::Header(why.to_owned())))
             }
             None => {
                 let why = format!(
@@ -220,7 +220,7 @@ impl ColumnRequest<'_> {
                      has other names, give the columns (--key, --value)",
                     known.join(", ")
                 );
-                Err((None, IngestProblem::Header { why }))
+                Err((None, IngestProblem::Header(why)))
             }
         }
     }

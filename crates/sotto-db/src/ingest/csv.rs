@@ -49,7 +49,7 @@ pub(crate) fn open(
         };
         let missing = || {
             undivided.map_or_else(
-                || IngestProblem::NoColumn { there: there() },
+                || IngestProblem::NoColumn(there()),
                 |delimiter| IngestProblem::OneColumn { delimiter },
             )
         };

@@ -159,7 +159,7 @@ impl LineReader for Jsonl {
                     let mut named = fields.iter().filter(|(there, _)| there == name).map(|(_, value)| value);
                     let (first, second) = (named.next(), named.next());
                     if second.is_some() {
-                        return Err(IngestProblem::FieldTwice { name: name.clone() });
+                        return Err(IngestProblem::FieldTwice(name.clone()));
                     }
                     first
                 }

@@ -96,7 +96,11 @@ impl<'a> KeyValueFile<'a> {
             match each(&key, &value) {
                 Ok(()) => {}
                 Err(LineError::Db(error)) => return Err(error),
-                Err(LineError::Line(IngestProblem::Keys(BuildError::LongValue { bytes, most, .. }))) => {
+                Err(LineError::Line(IngestProblem::Keys(BuildError::LongValue {
+                    bytes,
+                    limit: most,
+                    ..
+                }))) => {
                     let problem = IngestProblem::TooLong { bytes: bytes as usize, width: most as usize };
                     return Err(reader.fault(Some(1), problem).into());
                 }

@@ -57,13 +57,13 @@ fn open_sound(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReader, Co
         // The library finds a column by its name, so of two columns with one name a number would
         // not select one.
         let at = name.map_or(Ok(None), |name| only(&all, name));
-        let missing = || IngestProblem::NoColumn { there: all.join(", ") };
+        let missing = || IngestProblem::NoColumn(all.join(", "));
         let at = at.and_then(|at| at.ok_or_else(missing));
         found.push(at.map_err(|problem| (Some(ColumnName::requested(column)), problem))?);
     }
     for (column, &at) in columns.iter().zip(&found) {
         if let Some(codec) = all.get(at).and_then(|name| unread_codec(reader.metadata(), name)) {
-            return Err((Some(ColumnName::requested(column)), IngestProblem::Codec { codec }));
+            return Err((Some(ColumnName::requested(column)), IngestProblem::Codec(codec)));
         }
     }
     // Only the requested columns are decompressed. They come in the file's order.

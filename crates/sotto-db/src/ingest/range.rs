@@ -150,7 +150,7 @@ fn read_key(kind: KeyKind, cell: &Cell, end: End) -> Result<u64, IngestProblem> 
             let (first, rest) = (u32::from(address), u32::MAX.checked_shr(length).unwrap_or(0));
             if first & rest != 0 {
                 let network = format!("{}/{length}", Ipv4Addr::from(first & !rest));
-                return Err(IngestProblem::HostBits { network });
+                return Err(IngestProblem::HostBits(network));
             }
             return Ok(u64::from(if end == End::First { first } else { first | rest }));
         }

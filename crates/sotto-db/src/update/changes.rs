@@ -52,7 +52,7 @@ impl ChangeSet {
         };
         match (self.rows.is_empty(), self.partial_blocks) {
             (false, _) => Ok(self),
-            (true, 0) => Err(DbError::NoChanges { path: path.to_owned() }),
+            (true, 0) => Err(DbError::NoChanges(path.to_owned())),
             (true, blocks) => Err(DbError::PartOfBlocks { path: path.to_owned(), blocks, why }),
         }
     }

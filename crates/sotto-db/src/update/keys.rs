@@ -116,7 +116,7 @@ pub fn read_keys(
         let (key, goes) = read.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
         let max = u64::from(keyed.key_bytes);
         if key.len() as u64 > max {
-            let problem = IngestProblem::LongKey { bytes: key.len() as u64, most: max };
+            let problem = IngestProblem::LongKey { bytes: key.len() as u64, limit: max };
             return Err(reader.fault(Some(0), problem).into());
         }
         held += key.len() as u64 + value.len() as u64 + OVERHEAD_BYTES;
@@ -201,8 +201,8 @@ fn apply(
             Ok(true) => done.set += 1,
             Ok(false) => done.added += 1,
             Err(EditError::Core(error)) => return Err(error.into()),
-            Err(EditError::Value { bytes, most }) => {
-                return Err(fault(line.line, 1, IngestProblem::Misfit { bytes, most }));
+            Err(EditError::Value { bytes, limit: most }) => {
+                return Err(fault(line.line, 1, IngestProblem::Misfit { bytes, limit: most }));
             }
             Err(_) => return Err(fault(line.line, 0, IngestProblem::Full)),
         }

@@ -63,7 +63,7 @@ type UpdateFn = fn(&[u8], &[RecordChange], &dyn Sink) -> sotto_core::Result<()>;
 
 /// The update function of a scheme, if it has one.
 pub(super) fn update_image_fn(entry: &SchemeEntry, catalog: &Catalog) -> Result<UpdateFn> {
-    entry.server.update_image.ok_or_else(|| DbError::CannotUpdate { scheme: catalog.scheme.clone() })
+    entry.server.update_image.ok_or_else(|| DbError::CannotUpdate(catalog.scheme.clone()))
 }
 
 /// Seconds for which the next epoch is valid: as requested, or as the epoch before was.
@@ -160,7 +160,7 @@ fn tree_of(old: &ImageFile) -> Result<&[u8]> {
     let tree = old.section(Section::Public(Artifact::Tree)).unwrap_or_default();
     match rows_root::root(tree) == old.catalog().rows_root.root {
         true => Ok(tree),
-        false => Err(old.refuse(ImageProblem::Digest { part: Artifact::Tree.name() })),
+        false => Err(old.refuse(ImageProblem::Digest(Artifact::Tree.name()))),
     }
 }
 

@@ -106,15 +106,15 @@ pub fn read_stack_update<'a>(
     if is_rotated && !is_successor(&dir.root()?, &before.stack, found, given)? {
         return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given });
     }
-    let layers = BatchAccess::of(&before)?.ok_or_else(|| DbError::NoBatch { dir: dir.path().to_owned() })?;
+    let layers = BatchAccess::of(&before)?.ok_or_else(|| DbError::NoBatch(dir.path().to_owned()))?;
     let buckets = before.shards.iter().map(|shard| bucket(find, dir, shard));
     let buckets: Vec<StackTable> = buckets.collect::<Result<_>>()?;
     let catalog = buckets.first().map(|bucket| bucket.image.catalog());
-    let catalog = catalog.ok_or_else(|| DbError::NoBatch { dir: dir.path().to_owned() })?;
+    let catalog = catalog.ok_or_else(|| DbError::NoBatch(dir.path().to_owned()))?;
     let shards = sotto_core::Layer::shards(layers.code());
     let parts = buckets.iter().flat_map(|bucket| (0..bucket.parts).map(|_| bucket.part_rows));
     if parts.clone().count() != shards.len() || parts.zip(shards).any(|(rows, shard)| rows < shard) {
-        return Err(CatalogError::Disagree { what: "the tables of the stack" }.into());
+        return Err(CatalogError::Disagree("the tables of the stack").into());
     }
     let (origin, rows) = (dir.root()?.origin()?, layers.code().sizes().rows);
     let (changes, keyed) = match &layers {
@@ -142,7 +142,7 @@ fn bucket(find: FindScheme, dir: &StackDir, shard: &Shard) -> Result<StackTable>
     let image = dir.open_epoch(shard.epoch)?;
     let catalog = image.catalog();
     if !shard.is(catalog) {
-        return Err(CatalogError::Disagree { what: "the tables of the stack" }.into());
+        return Err(CatalogError::Disagree("the tables of the stack").into());
     }
     let unknown = || {
         let expected = catalog.scheme.clone();

@@ -88,7 +88,7 @@ fn what_is_no_table_of_buckets_is_refused() {
     catalog.terms(&CLEAR_BATCH).unwrap();
     catalog.rows -= 1;
     let error = catalog.terms(&CLEAR_BATCH).unwrap_err();
-    assert!(matches!(error, CatalogError::Disagree { what: "the rows of the buckets" }), "{error}");
+    assert!(matches!(error, CatalogError::Disagree("the rows of the buckets")), "{error}");
 }
 
 /// A stack over a code, with one table of buckets and, if there are spare lookups, the whole table.

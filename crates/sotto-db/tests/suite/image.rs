@@ -1,7 +1,7 @@
 //! Image files: which files open, which are refused, and that no half-written file stays.
 
 use crate::common::{Memory, encode, folder, key, names};
-use sotto_catalog::SignedCatalog;
+use sotto_catalog::{CatalogError, SignedCatalog};
 use sotto_core::{Artifact, Error, Image, Misuse, Section, Sink};
 use sotto_db::image::header::{HEADER_BYTES, ImageHeader};
 use sotto_db::progress::silent;
@@ -86,7 +86,7 @@ fn a_flipped_bit_in_the_first_page_is_refused() {
         match ImageHeader::parse(&bytes[..HEADER_BYTES], length).unwrap_err() {
             ImageProblem::NotAnImage => assert!(bit < 64, "{bit}"),
             ImageProblem::Version { .. } => assert!((64..96).contains(&bit), "{bit}"),
-            ImageProblem::Digest { part } => assert_eq!(part, "the header"),
+            ImageProblem::Digest(part) => assert_eq!(part, "the header"),
             other => panic!("{bit}: {other}"),
         }
         bytes[bit / 8] ^= 1 << (bit % 8);
@@ -105,12 +105,12 @@ fn a_flipped_bit_in_a_section_is_found_by_verify_and_named() {
             let opened = open(&copy, &bytes);
             match opened {
                 // The catalog is small, and read on opening.
-                Err(ImageProblem::Digest { part }) => {
+                Err(ImageProblem::Digest(part)) => {
                     assert_eq!((part, entry.part.name()), ("catalog", "catalog"))
                 }
                 Err(other) => panic!("{other}"),
                 Ok(image) => match image.verify(&silent) {
-                    Err(DbError::Image { problem: ImageProblem::Digest { part }, .. }) => {
+                    Err(DbError::Image { problem: ImageProblem::Digest(part), .. }) => {
                         assert_eq!(part, entry.part.name());
                     }
                     other => panic!("{other:?}"),
@@ -126,7 +126,7 @@ fn another_version_is_named() {
     let (_temp, mut bytes, copy) = image();
     bytes[8] = 2;
     let problem = open(&copy, &bytes).unwrap_err();
-    assert_eq!(problem, ImageProblem::Version { found: 2 });
+    assert!(matches!(problem, ImageProblem::Version { found: 2 }));
     assert!(
         problem
             .to_string()
@@ -138,7 +138,7 @@ fn another_version_is_named() {
 fn other_files_are_no_images() {
     let (temp, _, copy) = image();
     for bytes in [&b""[..], b"x", b"start,end,value\n", &[0; 8192]] {
-        assert_eq!(open(&copy, bytes).unwrap_err(), ImageProblem::NotAnImage);
+        assert!(matches!(open(&copy, bytes), Err(ImageProblem::NotAnImage)));
     }
     assert!(matches!(ImageFile::open(&temp.path().join("none")), Err(DbError::Io { .. })));
     assert!(ImageFile::open(temp.path()).is_err(), "a folder");
@@ -181,7 +181,7 @@ fn a_header_that_contradicts_itself_is_refused() {
     for (why, change) in lies {
         let forged = forge(bytes.clone(), change);
         let problem = open(&copy, &forged).unwrap_err();
-        assert_eq!(problem, ImageProblem::Malformed { why });
+        assert!(matches!(problem, ImageProblem::Malformed(found) if found == why), "{problem}: {why}");
     }
 }
 
@@ -218,9 +218,7 @@ fn a_signature_inside_must_be_right() {
     signed.signature.0[3] ^= 1;
     writer.finish(&signed).unwrap();
     match ImageFile::open(&other) {
-        Err(DbError::Image { problem: ImageProblem::Catalog { why }, .. }) => {
-            assert!(why.contains("signature"))
-        }
+        Err(DbError::Image { problem: ImageProblem::Catalog(CatalogError::BadSignature), .. }) => {}
         found => panic!("{found:?}"),
     }
     drop(temp);

@@ -306,7 +306,7 @@ fn columns_that_are_not_there() {
     let parquet = dir.path().join("t.parquet");
     parquet_file(&parquet, 9);
     let error = complaint(read(&parquet, &index("nome", None, Encoding::Text, None)).map(drop).unwrap_err());
-    assert!(matches!(error.problem, IngestProblem::NoColumn { there } if there == "id, name, n"));
+    assert!(matches!(error.problem, IngestProblem::NoColumn(there) if there == "id, name, n"));
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn a_refused_update_leaves_everything_as_it_was() {
     let before = names(dir.path());
     assert!(matches!(
         place(change(&dir, "key 1,much too long\n").unwrap_err()).2,
-        IngestProblem::Misfit { bytes: 13, most: 6 }
+        IngestProblem::Misfit { bytes: 13, limit: 6 }
     ));
     // A missing value does not remove the key: it may be a misspelled column.
     let missing = place(change(&dir, "{\"key\":\"key 1\",\"values\":\"x\"}\n").unwrap_err());

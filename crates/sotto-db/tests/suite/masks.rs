@@ -106,7 +106,7 @@ fn a_masked_table_is_neither_changed_nor_published_without_its_key() {
     let other = SecretKey::generate(&mut seeded("other")).unwrap();
     let path = dir.oprf_key_path();
     write(dir.path(), "oprf.key", other.to_file().as_bytes());
-    assert!(matches!(update(&dir, &line), Err(DbError::KeyExposed { path: found }) if found == path));
+    assert!(matches!(update(&dir, &line), Err(DbError::KeyExposed(found)) if found == path));
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     assert!(matches!(update(&dir, &line), Err(DbError::OprfKey { .. })));
     write(dir.path(), "oprf.key", "no key");

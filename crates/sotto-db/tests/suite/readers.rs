@@ -133,7 +133,7 @@ fn of_two_columns_of_one_name_none_is_meant() {
     let json =
         fault("t.jsonl", "{\"k\":\"b\",\"v\":\"0\"}\n{\"k\":\"a\",\"v\":\"1\",\"v\":\"2\"}\n", by_name());
     assert!(
-        matches!(&json, IngestError { line: 2, problem: IngestProblem::FieldTwice { name }, .. } if name == "v"),
+        matches!(&json, IngestError { line: 2, problem: IngestProblem::FieldTwice(name), .. } if name == "v"),
         "{json}"
     );
     // The library would return the last of them for either.
@@ -230,7 +230,7 @@ fn keys_are_as_long_as_the_longest() {
     assert!(refused.to_string().contains("--key-form sha256") && refused.line == 2, "{refused}");
     let refused =
         complaint(changes("c.csv", format!("{},1\n", "x".repeat(256)), 9, None).map(drop).unwrap_err());
-    assert!(matches!(refused.problem, IngestProblem::LongKey { bytes: 256, most: 255 }), "{refused}");
+    assert!(matches!(refused.problem, IngestProblem::LongKey { bytes: 256, limit: 255 }), "{refused}");
 }
 
 #[test]

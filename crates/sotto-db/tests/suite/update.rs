@@ -171,7 +171,7 @@ fn damage_is_not_copied_into_the_next_epoch() {
         std::fs::write(image.path(), bytes).unwrap();
         let before = names(dir.path());
         match update(&dir, "c.csv", "50,aa\n") {
-            Err(DbError::Image { problem: ImageProblem::Digest { part: named }, .. }) => {
+            Err(DbError::Image { problem: ImageProblem::Digest(named), .. }) => {
                 assert_eq!(named, part);
             }
             other => panic!("{part}: {other:?}"),

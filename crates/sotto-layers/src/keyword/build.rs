@@ -52,16 +52,16 @@ impl KeywordBuilder {
         let digest = self.hash.digest(key).ok_or(BuildError::LongKey {
             entry,
             bytes: key.len() as u64,
-            most: self.options.key_bytes.into(),
+            limit: self.options.key_bytes.into(),
         })?;
         let most = match self.options.width {
             ValueWidth::Longest => super::params::MAX_ROW_BYTES,
             ValueWidth::UpTo(most) => most.into(),
         };
         let length = u32::try_from(value_bytes).ok().filter(|_| value_bytes <= most);
-        let length = length.ok_or(BuildError::LongValue { entry, bytes: value_bytes, most })?;
+        let length = length.ok_or(BuildError::LongValue { entry, bytes: value_bytes, limit: most })?;
         if entry > MAX_KEYS {
-            return Err(BuildError::TooMany { most: MAX_KEYS });
+            return Err(BuildError::TooMany { limit: MAX_KEYS });
         }
         self.shortest = self.shortest.min(length);
         self.longest = self.longest.max(length);

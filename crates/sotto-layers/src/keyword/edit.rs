@@ -31,12 +31,12 @@ pub enum EditError {
     Core(#[from] sotto_core::Error),
     /// The value is longer than the table's values can be, or of another length where all have one
     /// length.
-    #[error("a value of {bytes} bytes does not fit the {most} bytes of the table's values")]
+    #[error("a value of {bytes} bytes does not fit the {limit} bytes of the table's values")]
     Value {
         /// Bytes of the value.
         bytes: u64,
         /// Maximum bytes of a value, or their exact number.
-        most: u64,
+        limit: u64,
     },
     /// No slot is free, however keys are moved.
     #[error("the table has no slot for another key")]
@@ -75,7 +75,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
         let (digest, params) = (*keyword.digest(key)?, keyword.params());
         let mut entry = vec![0; params.slot_bytes() as usize];
         slot::write(params, digest, value, &mut entry)
-            .ok_or(EditError::Value { bytes: value.len() as u64, most: params.values.most().into() })?;
+            .ok_or(EditError::Value { bytes: value.len() as u64, limit: params.values.most().into() })?;
         if let Some((row, at, mut bytes)) = self.find(digest)? {
             put(params, &mut bytes, at, &entry)?;
             self.changed.insert(row, bytes);

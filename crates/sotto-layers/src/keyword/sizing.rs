@@ -89,7 +89,7 @@ pub(super) fn params_for(
     let (rows, slots) = match options.strips {
         Some((strips, _)) => {
             let slots = u32::try_from(band::strip_keys_for(keys, strips.max(1)));
-            (strips, slots.map_err(|_| BuildError::TooMany { most: MAX_KEYS })?)
+            (strips, slots.map_err(|_| BuildError::TooMany { limit: MAX_KEYS })?)
         }
         None => {
             let slots = options.slots.unwrap_or(if u64::from(values.most()) <= NARROW_BYTES { 4 } else { 2 });
@@ -98,7 +98,7 @@ pub(super) fn params_for(
     };
     let most = if options.probes == 1 { MAX_CUT_ROWS } else { MAX_ROWS };
     if rows > most || rows.saturating_mul(slots.into()) > u32::MAX.into() {
-        return Err(BuildError::TooMany { most: MAX_KEYS });
+        return Err(BuildError::TooMany { limit: MAX_KEYS });
     }
     let is_sure = |tag_bytes: &u32| {
         let strips = if options.strips.is_some() { 1 } else { 0 };
@@ -206,24 +206,24 @@ pub enum BuildError {
         entry: u64,
     },
     /// A key above the maximum length.
-    #[error("key {entry} has {bytes} bytes, above the maximum of {most}")]
+    #[error("key {entry} has {bytes} bytes, above the maximum of {limit}")]
     LongKey {
         /// The number of the key.
         entry: u64,
         /// Bytes of the key.
         bytes: u64,
         /// Maximum bytes of a key.
-        most: u64,
+        limit: u64,
     },
     /// A value above the maximum length.
-    #[error("the value of key {entry} has {bytes} bytes, above the maximum of {most}")]
+    #[error("the value of key {entry} has {bytes} bytes, above the maximum of {limit}")]
     LongValue {
         /// The number of the key.
         entry: u64,
         /// Bytes of the value.
         bytes: u64,
         /// Maximum bytes of a value.
-        most: u64,
+        limit: u64,
     },
     /// A key that occurs twice.
     #[error("key {second} is the same as key {first}")]
@@ -234,10 +234,10 @@ pub enum BuildError {
         second: u64,
     },
     /// More keys, or space for more, than a table can have.
-    #[error("the table has more than {most} slots")]
+    #[error("the table has more than {limit} slots")]
     TooMany {
         /// Maximum number of keys.
-        most: u64,
+        limit: u64,
     },
     /// A table without keys.
     #[error("the table has no keys")]

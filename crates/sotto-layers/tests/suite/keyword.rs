@@ -161,10 +161,10 @@ fn what_no_table_can_have_is_refused_with_its_number() {
     assert!(matches!(of(&[], options()), BuildError::NoKeys));
     assert!(matches!(of(&[(b"a", b""), (b"", b"")], options()), BuildError::EmptyKey { entry: 2 }));
     let long = of(&[(&[1; 255], b""), (&[1; 256], b"")], options());
-    assert!(matches!(long, BuildError::LongKey { entry: 2, bytes: 256, most: 255 }));
+    assert!(matches!(long, BuildError::LongKey { entry: 2, bytes: 256, limit: 255 }));
     let long =
         of(&[(b"a", b"123"), (b"b", b"1234")], BuildOptions { width: ValueWidth::UpTo(3), ..options() });
-    assert!(matches!(long, BuildError::LongValue { entry: 2, bytes: 4, most: 3 }));
+    assert!(matches!(long, BuildError::LongValue { entry: 2, bytes: 4, limit: 3 }));
     let twice = of(&[(b"a", b""), (b"b", b""), (b"c", b""), (b"b", b"1"), (b"a", b"")], options());
     assert!(matches!(twice, BuildError::Duplicate { first: 2, second: 4 }));
     for options in [
@@ -416,7 +416,7 @@ fn a_key_in_a_full_row_changes_its_neighbors() {
 fn edits_refuse_what_the_table_cannot_hold() {
     let table = build(options(), &entries(20)).unwrap();
     let mut edit = TableEdit::new(&table.keyword, |row| Ok(table.rows[row as usize].clone()));
-    assert!(matches!(edit.set(b"key 1", b"12345"), Err(EditError::Value { bytes: 5, most: 4 })));
+    assert!(matches!(edit.set(b"key 1", b"12345"), Err(EditError::Value { bytes: 5, limit: 4 })));
     assert!(matches!(edit.set(b"", b""), Err(EditError::Core(Error::Misuse(_)))));
     assert!(!edit.remove(b"none").unwrap());
     assert!(edit.finish().0.is_empty());

@@ -4,6 +4,7 @@
 
 use crate::harness::http::{connect, head};
 use crate::harness::*;
+use sotto_core::Diagnose;
 use sotto_server::{EpochSource, Server, ServerConfig, ShutdownReport, SourceError, StartError, TableEpoch};
 use sotto_wire::{ProblemCode, routes};
 use std::collections::BTreeSet;
@@ -179,7 +180,7 @@ fn a_port_in_use_is_named_with_the_fix() {
     for (config, key) in both.iter().zip(["listen", "admin_listen"]) {
         let error = Server::start_with(config, vec![Box::new(source.clone())]).err().unwrap();
         assert!(matches!(error, StartError::InUse { .. }), "{error}");
-        let text = error.to_string();
+        let text = format!("{error}: {}", error.diagnosis().fix);
         let flag = format!("--{}", key.replace('_', "-"));
         assert!(
             text.contains("127.0.0.1:") && text.contains(&format!("`{key}`")) && text.contains(&flag),

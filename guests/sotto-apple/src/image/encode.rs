@@ -315,7 +315,7 @@ pub fn encode_index(
     let width = width.and_then(|width| usize::try_from(width).ok());
     let width = width.ok_or_else(|| ImageError::Asked("rows are longer than the largest entry".into()))?;
     let codec = UseCase::codec(&how.set, how.weak)?;
-    let entries = usize::try_from(rows.rows()).map_err(|_| ImageError::TooMany { most: u64::MAX })?;
+    let entries = usize::try_from(rows.rows()).map_err(|_| ImageError::TooMany { limit: u64::MAX })?;
     let dimensions = EntryShape::quickest(plaintexts(&codec, entries, width));
     let shape = EntryShape::new(entries, width, codec.kit().plaintext_bytes(), dimensions, 1)?;
     let values = ValueInfo { longest, oprf: None };

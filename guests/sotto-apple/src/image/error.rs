@@ -1,7 +1,7 @@
 //! Errors of use cases as files, with whose fault they are and what to do.
 
 use crate::keyword::cuckoo::TableError;
-use sotto_core::ParamsError;
+use sotto_core::{Diagnose, Diagnosis, ErrorKind, Exit, ParamsError};
 use sotto_db::DbError;
 use std::path::PathBuf;
 
@@ -51,10 +51,10 @@ pub enum ImageError {
         bucket: usize,
     },
     /// The rows exceed the largest number of a table.
-    #[error("more than {most} rows in one table: encode several use cases")]
+    #[error("more than {limit} rows in one table: encode several use cases")]
     TooMany {
         /// Largest number of rows.
-        most: u64,
+        limit: u64,
     },
     /// The set is weak, or lookups in the table fail too often.
     #[error(transparent)]
@@ -70,4 +70,27 @@ pub enum ImageError {
         /// Problem of the description.
         why: String,
     },
+}
+
+impl Diagnose for ImageError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let (exit, fix) = match self {
+            ImageError::Db(error) => return Diagnosis { fix: "", ..error.diagnosis() },
+            ImageError::Params(ParamsError::Insecure { .. }) => {
+                (Exit::Params, "give another --set, or --allow-insecure-params")
+            }
+            ImageError::Params(_) | ImageError::TooMany { .. } => (Exit::Params, ""),
+            ImageError::Asked(_) => (Exit::Usage, ""),
+            ImageError::Table(TableError::NoPlace { .. }) => {
+                (Exit::Input, "omit --buckets, or give more buckets or larger ones (--bucket-bytes)")
+            }
+            ImageError::TooLong { .. } | ImageError::LongLine { .. } => {
+                (Exit::Input, "give a larger --bucket-bytes")
+            }
+            ImageError::Table(_) | ImageError::Twice { .. } | ImageError::Description { .. } => {
+                (Exit::Input, "")
+            }
+        };
+        ErrorKind::Misuse.diagnosis("encode", fix).with_exit(exit)
+    }
 }

@@ -85,12 +85,12 @@ pub(super) fn newest(path: &Path) -> Result<Arc<ForeignImage>, ImageError> {
         return Ok(ForeignImage::open(path)?);
     }
     let dir = TableDir::open(path)?;
-    let epoch = dir.latest()?.ok_or_else(|| DbError::Empty { dir: path.to_owned() })?;
+    let epoch = dir.latest()?.ok_or_else(|| DbError::Empty(path.to_owned()))?;
     let file = ForeignImage::open(&dir.image_path(epoch))?;
     match UseCaseDescription::parse(file.description()) {
         Ok(description) if description.epoch != epoch.0 => {
             let why = "the file's name has another epoch than its description";
-            Err(file.refuse(ImageProblem::Malformed { why }).into())
+            Err(file.refuse(ImageProblem::Malformed(why)).into())
         }
         // Other problems are reported when the file is read.
         _ => Ok(file),
@@ -114,7 +114,7 @@ pub(super) fn read(
     }
     if file.rows_digest() != Some(description.tables) {
         let why = "the tables differ from those of the description";
-        return Err(file.refuse(ImageProblem::Malformed { why }).into());
+        return Err(file.refuse(ImageProblem::Malformed(why)).into());
     }
     Ok((description, codec, places))
 }

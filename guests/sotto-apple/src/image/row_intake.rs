@@ -144,7 +144,7 @@ impl KeywordRows {
     /// The errors of [`KeywordRows::push`].
     pub fn push_hashed(&mut self, hash: u64, value: &[u8]) -> Result<(), ImageError> {
         if self.hashes.len() as u64 >= MAX_ROWS {
-            return Err(ImageError::TooMany { most: MAX_ROWS });
+            return Err(ImageError::TooMany { limit: MAX_ROWS });
         }
         if value.len() > MAX_VALUE_BYTES {
             let (row, bytes) = (self.hashes.len() as u64 + 1, ROW + value.len());

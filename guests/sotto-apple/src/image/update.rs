@@ -69,7 +69,7 @@ impl<'a> PreviousEpoch<'a> {
     }
 
     fn damaged(&self) -> ImageError {
-        self.file.refuse(ImageProblem::Digest { part: FilePart::Entries.name() }).into()
+        self.file.refuse(ImageProblem::Digest(FilePart::Entries.name())).into()
     }
 
     /// Entries of a table.
@@ -88,7 +88,7 @@ impl<'a> PreviousEpoch<'a> {
                 let all = self.file.bytes_of(FilePart::Entries).unwrap_or_default();
                 let all = all.get(*start as usize..).unwrap_or_default();
                 for entry in all.chunks_exact(shape.entry_bytes()).take(shape.entries()) {
-                    let damaged = || self.file.refuse(ImageProblem::Malformed { why: "invalid bucket" });
+                    let damaged = || self.file.refuse(ImageProblem::Malformed("invalid bucket"));
                     for (hash, value) in bucket::read(entry).ok_or_else(damaged)? {
                         if !changes.contains_key(&hash) {
                             rows.push_hashed(hash, value)?;

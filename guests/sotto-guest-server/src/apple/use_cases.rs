@@ -169,7 +169,7 @@ impl UseCaseSet {
                 .open_newest(1 + kept, &[])
                 .map_err(|error| StartError::Table { source_name: source_name.clone(), error })?;
             let Some(name) = found.first().map(|newest| newest.name.clone()) else {
-                return Err(StartError::NoEpoch { source_name });
+                return Err(StartError::NoEpoch(source_name));
             };
             if let Some(other) = states.iter().find(|state| state.name == name) {
                 let (first, second) = (other.source.name(), source_name);

@@ -4,7 +4,7 @@
 use super::{Case, Content, Definition, Measure, ProofMethod, Steps, TreeTask};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use sotto_core::Goal;
+use sotto_core::{Diagnose, Diagnosis, ErrorKind, Exit, Goal};
 use sotto_tree::PerfectTree;
 use toml::Spanned;
 
@@ -51,6 +51,16 @@ pub enum DefinitionError {
         /// The contradiction, and what to change.
         why: String,
     },
+}
+
+impl Diagnose for DefinitionError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let exit = match self {
+            DefinitionError::Unreadable { why, .. } => why.into(),
+            DefinitionError::Syntax { .. } | DefinitionError::Case { .. } => Exit::Input,
+        };
+        ErrorKind::Misuse.diagnosis("bench", "").with_exit(exit)
+    }
 }
 
 #[derive(Deserialize)]

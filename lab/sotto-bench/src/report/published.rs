@@ -195,7 +195,7 @@ fn origin(source: &str, machine: &str, threads: u64) -> String {
 
 /// All rows, and all lines about trees, one for each height.
 fn parse(text: &str) -> Result<(Vec<PublishedRow>, Vec<PublishedTree>), BenchError> {
-    let refuse = |why: String| BenchError::Published { why };
+    let refuse = |why: String| BenchError::Published(why);
     let file: FileText = toml::from_str(text).map_err(|e| refuse(e.to_string()))?;
     let (mut rows, mut trees) = (Vec::new(), Vec::new());
     for SourceText { name, machine, threads, packs, row, tree } in file.source {

@@ -80,7 +80,7 @@ pub(super) fn sign(
         case: plan.label.clone(),
         why: Box::new(DbError::Catalog(why)),
     };
-    let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
+    let mut rng = sotto_prg::system_rng()?;
     let catalog = Catalog {
         format: catalog::FORMAT.to_owned(),
         table: "bench".parse().map_err(|error: TableNameError| refuse(error.into()))?,

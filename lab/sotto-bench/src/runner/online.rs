@@ -26,7 +26,7 @@ pub(super) fn measure(
     watcher: Watcher<'_>,
 ) -> Result<Vec<MeasuredCase>, BenchError> {
     let Some(first) = lines.first() else { return Ok(Vec::new()) };
-    let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
+    let mut rng = sotto_prg::system_rng()?;
     let reader = Reader::new(first.plan.threads)?;
     let copies = CopyBudget::new(None);
     let open = |line| OpenLine::open(line, &copies, &reader, watcher);

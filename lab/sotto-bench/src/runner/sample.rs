@@ -41,7 +41,7 @@ pub(crate) fn sample(
         return Ok(None);
     }
     let folder = options.folder()?;
-    let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
+    let mut rng = sotto_prg::system_rng()?;
     let source = GeneratedRows::new(case);
     let threads = options.threads.unwrap_or_else(crate::machine::cores).max(1);
     let start = Instant::now();

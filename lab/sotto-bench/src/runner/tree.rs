@@ -211,7 +211,7 @@ const TOGETHER: u32 = 50;
 fn measure_index(run: &Run<'_>) -> Result<TreeMeasured, BenchError> {
     let name = run.tree_info().name;
     (run.watcher)(Progress { case: &name, step: run.method.name(), done: 0, total: 0 });
-    let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
+    let mut rng = sotto_prg::system_rng()?;
     let mut measured = run.blank(run.method.name().to_owned());
     let failed = |why| run.failed("indexing a proof", why);
     match run.method {

@@ -33,7 +33,7 @@ pub(super) fn measure(
         return Ok(None);
     };
     let image_fault = |why| BenchError::Image { case: plan.label.clone(), why: Box::new(why) };
-    let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
+    let mut rng = sotto_prg::system_rng()?;
     let changed = choose(source.rows(), count, &mut rng);
     let changed_row = |row| source.row(row).iter().map(|byte| byte ^ FLIP).collect::<Vec<u8>>();
     let mut changes = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn measure(
     }
     let mut patch_ms = ms(start.elapsed());
     if held != section(&next, Artifact::Hint) {
-        return Err(BenchError::WrongPatch { case: plan.label.clone() });
+        return Err(BenchError::WrongPatch(plan.label.clone()));
     }
 
     let open = |image| (plan.entry.server.open)(&plan.params, image).map_err(plan.failed("opening"));

@@ -266,7 +266,7 @@ impl Memory {
     fn read_log(&self, location: &LogLocation, advice: &str) -> Result<SeenCheckpoint> {
         let path = LogLayout::Tiles.checkpoint();
         let served = location.file(path, MAX_NOTE_BYTES as u64)?;
-        let served = served.ok_or_else(|| LogError::Missing { path: path.into() })?;
+        let served = served.ok_or_else(|| LogError::Missing(path.into()))?;
         let key = log_key(&self.publisher)?;
         let known = self.read("checkpoint", MAX_NOTE_BYTES as u64)?;
         let known = known.map(|note| Checkpoint::open(&note, &key)).transpose();

@@ -98,7 +98,7 @@ impl LogCheck<'_> {
             let problem = Problem::read(response.status, &response.body);
             return Err(match problem.code {
                 ProblemCode::NotLogged | ProblemCode::NoSuchRoute => {
-                    WitnessError::NotLogged { what: describe(&self.entry) }.into()
+                    WitnessError::NotLogged(describe(&self.entry)).into()
                 }
                 _ => ClientError::Refused(problem),
             });
@@ -176,7 +176,7 @@ impl LogCheck<'_> {
                 "it has {new} new entries, more than the {} that are read at once",
                 MAX_BUNDLES * TILE_WIDTH
             );
-            return Err(WitnessError::Unfollowed { why }.into());
+            return Err(WitnessError::Unfollowed(why).into());
         }
         // A server that is behind another one has nothing new.
         while history.size() < checkpoint.size {
@@ -210,7 +210,7 @@ impl LogCheck<'_> {
             error @ LogError::Conflict { .. } => {
                 WitnessError::Conflict { what: describe(&self.entry), why: error.to_string() }.into()
             }
-            error => WitnessError::Unfollowed { why: error.to_string() }.into(),
+            error => WitnessError::Unfollowed(error.to_string()).into(),
         }
     }
 }
@@ -219,7 +219,7 @@ impl LogCheck<'_> {
 const TILE_WIDTH: u64 = sotto_tlog::layout::TILE_WIDTH as u64;
 
 fn damaged(error: LogError) -> WitnessError {
-    WitnessError::Kept { why: error.to_string() }
+    WitnessError::Kept(error.to_string())
 }
 
 /// The files of a log, fetched as they are read.
@@ -236,7 +236,7 @@ impl LogFiles<'_> {
     fn fetch(&self, path: &str) -> Result<Option<Vec<u8>>> {
         if self.arrived.borrow().len() >= MAX_FILES {
             let why = "the check needs too many files of the log".to_owned();
-            return Err(WitnessError::Unfollowed { why }.into());
+            return Err(WitnessError::Unfollowed(why).into());
         }
         let request = Request::get(routes::log_file(&self.publisher, path), MAX_FILE_BYTES);
         let response = (self.send.borrow_mut())(&request)?;
@@ -272,7 +272,7 @@ impl LogSource for &LogFiles<'_> {
             }
             Err(error) => {
                 self.failed.replace(Some(error));
-                Err(LogError::Missing { path: path.to_owned() })
+                Err(LogError::Missing(path.to_owned()))
             }
         }
     }

@@ -70,7 +70,7 @@ fn a_copied_folder_is_noticed_and_the_original_goes_on() {
 fn a_cloned_machine_is_noticed() {
     let scene = used_scene();
     scene.disk.rename_machine("elsewhere");
-    assert_eq!(lost(&scene), Some(StateLoss::FilesMoved { what: "the machine" }));
+    assert_eq!(lost(&scene), Some(StateLoss::FilesMoved("the machine")));
 }
 
 /// A flipped bit anywhere in a snapshot, a truncated snapshot, and a missing one.

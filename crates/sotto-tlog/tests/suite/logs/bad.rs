@@ -12,7 +12,7 @@ fn made() -> SampleLog {
 
 fn path_of(error: LogError) -> String {
     match error {
-        LogError::Missing { path } => format!("missing {path}"),
+        LogError::Missing(path) => format!("missing {path}"),
         LogError::TileLength { path, .. } => format!("length {path}"),
         LogError::TileHash { path, parent } => format!("hash {path} of {parent}"),
         LogError::Edge { tiles, size } => format!("edge {tiles} at {size}"),

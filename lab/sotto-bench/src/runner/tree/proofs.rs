@@ -104,7 +104,7 @@ pub(super) fn measure(
     let mut clients: Vec<GroupClient<'_, '_>> =
         groups.iter().zip(clients).map(|(group, client)| GroupClient { group, client }).collect();
 
-    let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
+    let mut rng = sotto_prg::system_rng()?;
     let mut times = Vec::new();
     for done in 0..=run.repeats() {
         (run.watcher)(Progress {

@@ -236,7 +236,7 @@ impl Publisher {
     pub(crate) fn new(scratch: &Path, catalog: &Catalog) -> Result<Self> {
         let entry = sotto_registry::find(&catalog.scheme).ok_or_else(|| {
             let id = catalog.scheme.clone();
-            Failure::from(ClientError::UnknownScheme { id })
+            Failure::from(ClientError::UnknownScheme(id))
         })?;
         let dir = TableDir::create(&scratch.join("table"))?;
         let mut rng = sotto_prg::system_rng()?;
