@@ -17,9 +17,11 @@ mod part;
 mod server;
 mod state;
 
+#[cfg(feature = "server")]
+use crate::TableShape;
 use crate::{
     Artifact, CryptoRng, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, PatchArtifact, PerServer,
-    Result, Scheme, SchemeId, SchemeMetadata, SumElement, TableShape, UnitLayout,
+    Result, Scheme, SchemeId, SchemeMetadata, SumElement, UnitLayout,
 };
 pub use caps::Caps;
 pub use client::{AnyBatch, AnyClient, AnyPending, AnyPrepare, AnyStreamClient, AnySum};
@@ -135,7 +137,7 @@ impl SchemeEntry {
             query_servers,
             sets: <S::Params as Params>::sets,
             #[cfg(feature = "server")]
-            select: of::<S>,
+            select: select::<S>,
             report: report::<S>,
             prepare: client::prepare::<S>,
             patch: caps.patch,
@@ -179,8 +181,9 @@ fn patch<S: PatchArtifact>(params: &[u8], artifact: Artifact, held: &mut [u8], d
     S::patch(&checked::<S>(params)?, artifact, held, delta)
 }
 
-/// Chooses parameters of the scheme for a table.
-fn of<S: Scheme>(shape: &TableShape) -> Result<Vec<u8>> {
+/// Chooses parameters of the scheme for a table. Only encoders choose; a client never does.
+#[cfg(feature = "server")]
+fn select<S: Scheme>(shape: &TableShape) -> Result<Vec<u8>> {
     if let Some(set) = &shape.set {
         let names: Vec<&str> = S::Params::sets().iter().map(|set| set.name).collect();
         if !names.contains(&set.as_str()) {
@@ -198,6 +201,7 @@ fn of<S: Scheme>(shape: &TableShape) -> Result<Vec<u8>> {
 }
 
 /// Refuses a table of buckets that the scheme does not support.
+#[cfg(feature = "server")]
 fn fits<S: Scheme>(shape: &TableShape) -> Result<()> {
     let why = match shape.buckets {
         0 => "expected at least one bucket".to_owned(),
