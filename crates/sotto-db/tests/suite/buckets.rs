@@ -74,7 +74,7 @@ fn what_is_no_table_of_buckets_is_refused() {
         error.to_string()
     };
     assert!(
-        refused(&CLEAR, &[&a, &b], options(&key)).contains("buckets: a query of clear/1 asks for one record")
+        refused(&CLEAR, &[&a, &b], options(&key)).contains("buckets: a query of clear/1 fetches one record")
     );
     assert!(refused(&CLEAR_BATCH, &[&a, &wide], options(&key)).contains("rows of different widths"));
     assert!(refused(&CLEAR_BATCH, &[], options(&key)).contains("rows of different widths"));

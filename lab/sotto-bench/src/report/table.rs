@@ -55,7 +55,7 @@ const PREPARED: Sheet = Sheet {
               hint server = series.hint_server.server_ms | requests = series.hint_server.requests_count | \
               lookups = series.budget_count as budget",
     note: "\
-state: of a client, which it must not lose, or its artifacts. traffic: bytes both ways, before the first lookup.
+state: of a client, not to be lost, or its artifacts. traffic: bytes both ways, before the first lookup.
 client, hint server: work of each, and the number of hint requests. lookups: until the next preparation.",
 };
 

@@ -101,7 +101,7 @@ fn ledger_of_protection() {
     let headings = "schemes | what hides the row | assumption | servers";
     ledger::check_block("SECURITY.md", "protection", &table(headings, groups.into_iter().map(row)));
     let security = read("SECURITY.md");
-    let spoiled = security.lines().find(|line| line.contains("make rows that spoil lookups")).unwrap();
+    let spoiled = security.lines().find(|line| line.contains("make rows that break lookups")).unwrap();
     for entry in schemes() {
         let is_listed = spoiled.contains(&format!("`{}`", name(entry)));
         assert_eq!(is_listed, entry.server.whitening.is_some(), "{} in SECURITY.md", entry.id);
