@@ -122,10 +122,10 @@ gpu: toolchain ## the pass on graphics cards, on each that is found and on a dri
 	$(CARGO) test $(GPU)
 
 gpu-carry: toolchain ## what lab/gpu/check.sh runs on a machine with a card, in target/gpu
-	$(CARGO) build $(GPU) --example measure --test suite
+	$(CARGO) build $(GPU) --example measure --test cards
 	mkdir -p $(TARGET_DIR)/gpu
 	cp $(TARGET_DIR)/debug/examples/measure $(TARGET_DIR)/gpu/measure
-	cp "$$($(CARGO) test $(GPU) --test suite --no-run 2>&1 | sed -n 's/.*suite.*(\(.*\))$$/\1/p')" $(TARGET_DIR)/gpu/suite
+	cp "$$($(CARGO) test $(GPU) --test cards --no-run 2>&1 | sed -n 's/.*cards.*(\(.*\))$$/\1/p')" $(TARGET_DIR)/gpu/cards
 
 # Not a stage of `test`: it builds a release of every scheme, which takes minutes.
 python: toolchain ## the Python package: a wheel, its tests and its types, in a fresh environment

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a card gives, in under eight minutes, on a machine where nothing can be built: `make gpu-carry` builds what it runs.
 #
-#   lab/gpu/check.sh [FOLDER]     the folder with `measure` and `suite`; target/gpu if none is named
+#   lab/gpu/check.sh [FOLDER]     the folder with `measure` and `cards`; target/gpu if none is named
 #
 # Prints processor, card, driver and limits; compares every kernel with the processor (the tests of sotto-gpu); then passes for
 # 1 to 128 queries over 1, 4 and 8 GiB of rows of 32 KiB, each compared with the processor, and what memory gives; and
@@ -22,7 +22,7 @@ say cards
 timeout 60 ./measure
 
 say parity
-timeout 120 ./suite --test-threads 1 && echo "every kernel gives the processor's products"
+timeout 120 ./cards --test-threads 1 && echo "every kernel gives the processor's products"
 
 for gibibytes in 1 4 8; do
   say "$gibibytes GiB of rows of 32 KiB"

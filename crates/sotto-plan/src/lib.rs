@@ -7,7 +7,8 @@
 //! let workload = Workload::usual(TableData::Row { rows: 10_000, row_bytes: 32, room: 0 });
 //!
 //! // One scheme here; all of them by default.
-//! let scope = SearchScope { only: sotto_registry::find("simplepir/1"), all: false };
+//! let only = sotto_registry::find("simplepir/1");
+//! let scope = SearchScope { only, all: false, refuses: None, unproven: false };
 //! let plan = plan(&workload, scope, None)?;
 //! let best = plan.offers.first().ok_or("no scheme fits")?;
 //! assert_eq!((best.choice.scheme.as_str(), best.servers), ("simplepir/1", 1));
