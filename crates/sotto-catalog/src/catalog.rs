@@ -1,5 +1,5 @@
 //! The catalog: everything that a client must know of a table before its first query.
-//! [`layers`] compares it with its scheme.
+//! `layers` compares it with its scheme.
 
 mod layers;
 

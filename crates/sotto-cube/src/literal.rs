@@ -66,7 +66,7 @@ pub fn digits([count, base_log2, drop_log2]: GadgetTriple) -> GadgetNoise {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Literal {
-    /// Name of the ring: see [`rings`](crate::rings).
+    /// Name of the ring: see [`rings`].
     pub ring: String,
     /// How selectors are sent.
     pub upload: Upload,

@@ -17,7 +17,7 @@ use sotto_prg::PublicSeed;
 /// The top bits of the coefficients of a body.
 pub type Body = Vec<u128>;
 
-/// The keys that a client registers: the bodies of all keys, in the order of [`entries`].
+/// The keys that a client registers: the bodies of all keys, in the order of [`key_entries`].
 #[derive(Debug, Clone)]
 pub struct Keys {
     /// Seed of the masks.

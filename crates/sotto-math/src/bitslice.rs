@@ -138,7 +138,7 @@ const LINE: usize = 64;
 ///
 /// `selections` holds the [`SelectionMatrices`] of all groups for the first 64 blocks, then of all
 /// groups for the next 64, and so on. `sums` has a block for each group: bit `i` of its byte `t` is
-/// bit `t` of the sum of the group's query `i`, which [`unslice`](unslice) decodes. All
+/// bit `t` of the sum of the group's query `i`, which [`unslice`] decodes. All
 /// groups share the pass: blocks are read from memory once.
 ///
 /// # Panics

@@ -236,7 +236,7 @@ impl Circulant {
     /// zeros. `x[0]` is ignored.
     ///
     /// # Panics
-    /// If `x` is not [`WORDS`](WORDS) long.
+    /// If `x` is not [`WORDS`] long.
     pub fn to_values(&self, x: &mut [u64]) {
         self.to_values_with(simd::kernels(), x);
     }
@@ -244,7 +244,7 @@ impl Circulant {
     /// Replaces reduced values by the sums over `i` of `h(17^i j) x[i]`, reduced, for each `j` from 1 on, and zeros.
     ///
     /// # Panics
-    /// If `x` is not [`WORDS`](WORDS) long.
+    /// If `x` is not [`WORDS`] long.
     pub fn to_coefficients(&self, x: &mut [u64]) {
         self.to_coefficients_with(simd::kernels(), x);
     }

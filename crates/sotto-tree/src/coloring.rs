@@ -87,7 +87,7 @@ impl Coloring {
     /// A coloring of a binary tree with sizes that the caller chooses, in ascending order.
     ///
     /// # Errors
-    /// [`ParamsError::Field`](sotto_core::ParamsError::Field) if no coloring has these sizes.
+    /// [`ParamsError::Field`] if no coloring has these sizes.
     pub fn with_sizes(sizes: Vec<u64>) -> Result<Self> {
         let field = |why: &str| sotto_core::ParamsError::Field { field: "sizes", why: why.into() };
         let height = u8::try_from(sizes.len())
