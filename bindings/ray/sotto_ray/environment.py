@@ -18,6 +18,8 @@ _EVERYWHERE = {
     # answer that its client does not read would lie between them.
     "RAY_SERVE_RUN_USER_CODE_IN_SEPARATE_THREAD": "0",
     "RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "0",
+    # A proxy that starts on a busy machine takes longer than the five seconds after which Ray gives it up and starts another.
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",
     # Queries of large tables have more than the 100 KiB from which on Ray keeps arguments in a store of objects.
     "RAY_max_direct_call_object_size": str(4 << 20),
 }

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import pytest
+
+# Before anything imports Ray, which reads it then: tests share their machine.
+os.environ["RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S"] = "60"
 
 
 @dataclass(frozen=True)
