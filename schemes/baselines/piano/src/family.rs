@@ -198,10 +198,12 @@ impl Family for FullSets {
         let again = 1 ^ equal(plan.before, NEVER);
         let keep = (again as u8).wrapping_neg();
         let (parity, entry) = (client.hints.parity(plan.chosen), client.hints.second(plan.promoted));
-        let mut row = Zeroizing::new(Vec::with_capacity(answer.len()));
+        // As long as the answer, whose length is public: those of the parts follow from secret offsets.
+        let mut row = Zeroizing::new(vec![0; answer.len()]);
         let new = answer.iter().zip(parity.iter().zip(entry)).map(|(sum, (hint, entry))| sum ^ hint ^ entry);
         let seen = client.own.row(plan.before);
-        row.extend(new.zip(seen).map(|(new, seen)| (new & !keep) | (seen & keep)));
+        let bytes = new.zip(seen).map(|(new, seen)| (new & !keep) | (seen & keep));
+        row.iter_mut().zip(bytes).for_each(|(row, byte)| *row = byte);
         let new = u32::from(client.hints.is(plan.chosen, KNOWN));
         let known = pick(again, u32::from(client.own.is_known(plan.before)), new) == 1;
         (row, known)
