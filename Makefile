@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect gpu gpu-carry python ray ray-small native ohttp package oldest-rust bench bench-regression release fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors ledger site web page proxies simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect gpu gpu-carry python ray ray-small native ohttp package oldest-rust bench bench-regression release release-check release-tools fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors ledger site web page proxies simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -152,9 +152,8 @@ ledger: toolchain ## write ledger/ anew: what the project offers, as text that a
 	git status --short ledger
 
 # Nor are these two, which are lanes of `.ci/nightly`.
-package: toolchain ## the packages that can be published, each built from its own archive
-	$(CARGO) package --locked $$($(CARGO) metadata --locked --no-deps --format-version 1 | \
-	  python3 -c 'import json, sys; print(*("-p " + p["name"] for p in json.load(sys.stdin)["packages"] if p["publish"] is None and p["name"] not in ("sotto-bench", "sotto-cli")))')
+package: toolchain ## the packages that are published, each built from its own archive, up to the upload
+	$(CARGO) publish --dry-run --locked --workspace
 
 oldest-rust: toolchain ## the crates of clients with the oldest Rust that they promise (rust-version)
 	v=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); rustup toolchain install --no-self-update --profile minimal $$v && \
@@ -177,9 +176,14 @@ bench: toolchain ## measure; make bench ARGS="machine"
 bench-regression: toolchain ## has anything become slower than it was? half a minute, once it is built
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench regression $(ARGS)
 
-# `twice` builds it again and compares: minutes.
-release: toolchain ## an archive for this platform with its SHA-256, the same bytes from the same commit, nothing fetched; make release ARGS=twice
+release-tools: toolchain ## fetch what `release` needs: crates, Rust for other machines, Zig, maturin, cargo-cyclonedx, npm's packages
+	@.ci/release tools
+
+release: toolchain ## packages of all kinds and their SHA-256, the same bytes from the same commit, nothing fetched; make release ARGS="twice command deb"
 	@.ci/release $(ARGS)
+
+release-check: toolchain ## install each package of `release` into an empty root, and look up with it; make release-check ARGS=wheel
+	@.ci/release check $(ARGS)
 
 fuzz-smoke: toolchain ## each fuzz target without libFuzzer; make fuzz-smoke SECONDS=60
 	SOTTO_FUZZ_SECONDS=$(or $(SECONDS),2) $(CARGO) test --locked --workspace --test smoke
