@@ -14,6 +14,8 @@ use sotto_db::{
     TableSource,
 };
 use sotto_layers::keyword::KeyForm;
+use sotto_plan::default_scheme::LOOKUPS_OF_NAMED;
+use sotto_plan::{SchemeChoice, SchemeRequest, TableData};
 use sotto_prg::{PublicSeed, SystemRng};
 use sotto_wire::MessageSizes;
 use std::path::{Path, PathBuf};
@@ -44,11 +46,11 @@ pub(crate) struct Options {
     encoding: String,
     row_bytes: Option<usize>,
     headroom: u64,
-    scheme: String,
+    scheme: Option<String>,
     batch: Option<usize>,
     parts: Option<u32>,
     part: Option<ColumnRef>,
-    lookups: u64,
+    lookups: Option<u64>,
     goal: Option<String>,
     set: Option<String>,
     row_proofs: Option<bool>,
@@ -69,15 +71,17 @@ pub(crate) fn encode(
 ) -> PyResult<(String, String)> {
     work(py, move || {
         let name = sotto_binding::error::name(&options.name)?;
-        let entry = scheme(&options.scheme)?;
+        // Checked first: a mistyped option or input should not leave a directory behind.
+        let named = options.scheme.as_deref().map(scheme).transpose()?;
         let goal = goal(options.goal.as_deref())?;
-        let layout = options.layout(entry, goal, options.file_is_raw())?;
-        let source = IngestOptions { file: file(options.format.as_deref(), options.header)?, layout };
-        // Checked first: a mistyped input should not leave a directory behind.
+        let source = options.source(None)?;
         let missing = |source| DbError::Io { what: "reading", path: input.clone(), source };
         std::fs::metadata(&input).map_err(missing)?;
         let is_new = !out.exists();
-        let encoded = options.encode(entry, goal, name, &source, &input, &out);
+        let encoded = options.scheme(named, goal, &source, &input, &out).and_then(|scheme| {
+            let source = options.source(Some(scheme.cost_model(&options)))?;
+            options.encode(scheme, name, &source, &input, &out)
+        });
         if encoded.is_err() && is_new {
             // The first error is the one to report, not a failed cleanup.
             let _ = std::fs::remove_dir_all(&out);
@@ -87,8 +91,31 @@ pub(crate) fn encode(
     })
 }
 
+/// Scheme of a table, and what its parameters are chosen for.
+struct ChosenScheme {
+    entry: &'static SchemeEntry,
+    goal: Goal,
+    lookups: u64,
+    /// The choice, where no scheme was named.
+    choice: Option<SchemeChoice>,
+}
+
+impl ChosenScheme {
+    fn cost_model(&self, options: &Options) -> CostModel {
+        CostModel {
+            entry: self.entry,
+            lookups_per_client: self.lookups,
+            goal: self.goal,
+            set: options.set.clone(),
+            batch: options.batch,
+        }
+    }
+}
+
 /// The fields of Python's `Encoded`.
 struct EncodedInfo {
+    scheme: &'static str,
+    choice: Option<SchemeChoice>,
     notes: Vec<String>,
     epoch: u64,
     rows: u64,
@@ -102,6 +129,8 @@ struct EncodedInfo {
 impl EncodedInfo {
     fn json(&self) -> String {
         serde_json::json!({
+            "scheme": self.scheme,
+            "choice": self.choice,
             "notes": self.notes,
             "epoch": self.epoch,
             "rows": self.rows,
@@ -122,16 +151,58 @@ enum EncodeTarget {
 }
 
 impl Options {
+    /// The scheme: the one that is named, that of the latest epoch, or the one that costs least.
+    fn scheme(
+        &self,
+        named: Option<&'static SchemeEntry>,
+        goal: Goal,
+        source: &IngestOptions,
+        input: &Path,
+        out: &Path,
+    ) -> Result<ChosenScheme, PyFault> {
+        if let Some(entry) = named {
+            let lookups = self.lookups.unwrap_or(LOOKUPS_OF_NAMED);
+            return Ok(ChosenScheme { entry, goal, lookups, choice: None });
+        }
+        if self.goal.is_some() || self.set.is_some() {
+            let message = "goal and set choose parameters of a named scheme";
+            return Err(PyFault::misuse(message, "give scheme too, or omit them"));
+        }
+        let existing = sotto_db::latest_scheme(out)?.map(|id| scheme(&id)).transpose()?;
+        if let EncodeTarget::Part(_) = self.pieces()? {
+            let missing =
+                || PyFault::misuse("the table has no front yet", "make it first, with part=\"front\"");
+            let entry = existing.ok_or_else(missing)?;
+            return Ok(ChosenScheme { entry, goal, lookups: LOOKUPS_OF_NAMED, choice: None });
+        }
+        TableDir::create(out)?;
+        let found = sotto_db::ingest::survey(input, source, out, &sotto_db::progress::silent)?;
+        let is_index = !matches!(source.layout, SourceLayout::Range(_));
+        let choice = SchemeRequest {
+            data: TableData::of_survey(found.table, if is_index { self.headroom } else { 0 }),
+            lookups: self.lookups,
+            batch: self.batch.map(|batch| u16::try_from(batch).unwrap_or(u16::MAX)),
+            parts: self.parts,
+            symmetric: false,
+            verified: self.row_proofs == Some(true),
+            band: false,
+            existing,
+        }
+        .choose()?;
+        let SchemeChoice { entry, goal, lookups, .. } = choice;
+        Ok(ChosenScheme { entry, goal, lookups, choice: Some(choice) })
+    }
+
     fn encode(
         &self,
-        entry: &'static SchemeEntry,
-        goal: Goal,
+        scheme: ChosenScheme,
         name: TableName,
         source: &IngestOptions,
         input: &Path,
         out: &Path,
     ) -> Result<(String, EncodedInfo), PyFault> {
         let (silent, start) = (&sotto_db::progress::silent, Instant::now());
+        let ChosenScheme { entry, goal, lookups, choice } = scheme;
         let pieces = match self.pieces()? {
             EncodeTarget::Pieces(pieces) => pieces,
             EncodeTarget::Part(cut) => return self.encode_part(entry, cut, source, input, out),
@@ -146,13 +217,12 @@ impl Options {
                 "give again=True to make its next epoch, or another folder",
             ));
         }
-        let read = || sotto_db::ingest(input, source, out, silent);
         let key = dir.signing_key(self.signing_key.as_deref(), &mut rng()?)?;
         let is_index = !matches!(source.layout, SourceLayout::Keyword(_) | SourceLayout::Range(_));
         let options = EncodeOptions {
             // Key tables have their headroom in the layout.
             headroom: if is_index { self.headroom } else { 0 },
-            lookups_per_client: self.lookups,
+            lookups_per_client: lookups,
             goal,
             set: self.set.clone(),
             verified: match (self.row_proofs, self.batch) {
@@ -173,8 +243,10 @@ impl Options {
                     seed: PublicSeed::fresh(&mut rng()?),
                     max_queries: &MessageSizes::max_queries,
                 };
-                let made = sotto_db::encode_batch(entry, read, &lock, &batch, &options, silent)?;
+                let made = sotto_db::encode_batch(entry, input, source, &lock, &batch, &options, silent)?;
                 EncodedInfo {
+                    scheme: entry.id.0,
+                    choice,
                     notes: made.notes.remarks(),
                     epoch: made.stack.epoch.0,
                     rows: made.layers.code().sizes().rows,
@@ -186,7 +258,7 @@ impl Options {
                 }
             }
             None => {
-                let found = read()?;
+                let found = sotto_db::ingest(input, source, out, silent)?;
                 let (kind, value, layers, mut notes) =
                     (found.kind, found.value, found.layers, found.notes.remarks());
                 let options = EncodeOptions { kind, value, layers, ..options };
@@ -196,6 +268,8 @@ impl Options {
                 let file_bytes = std::fs::metadata(input).map_or(u64::MAX, |metadata| metadata.len());
                 notes.extend(out_of_proportion(made.image_bytes, file_bytes));
                 EncodedInfo {
+                    scheme: entry.id.0,
+                    choice,
                     notes,
                     epoch: made.epoch.0,
                     rows: made.rows,
@@ -256,6 +330,8 @@ impl Options {
         let report = catalog.terms(entry).map_err(DbError::from)?.report;
         let once = catalog.client_artifacts().map(|entry| entry.bytes).sum();
         let info = EncodedInfo {
+            scheme: entry.id.0,
+            choice: None,
             notes: Vec::new(),
             epoch: made.epoch.0,
             rows: catalog.rows,
@@ -268,11 +344,15 @@ impl Options {
         Ok((front.signed_catalog().public_key().to_string(), info))
     }
 
-    fn file_is_raw(&self) -> bool {
-        self.format.as_deref() == Some("raw")
+    /// How the file is read. Without costs, keys are only counted.
+    fn source(&self, costing: Option<CostModel>) -> Result<IngestOptions, PyFault> {
+        Ok(IngestOptions {
+            file: file(self.format.as_deref(), self.header)?,
+            layout: self.layout(costing, self.format.as_deref() == Some("raw"))?,
+        })
     }
 
-    fn layout(&self, entry: &'static SchemeEntry, goal: Goal, is_raw: bool) -> Result<SourceLayout, PyFault> {
+    fn layout(&self, costing: Option<CostModel>, is_raw: bool) -> Result<SourceLayout, PyFault> {
         let encoding: Encoding =
             self.encoding.parse().map_err(|why| PyFault::misuse(why, "give another encoding"))?;
         let values = ValueOptions { encoding, width: self.row_bytes, null: None };
@@ -288,8 +368,6 @@ impl Options {
         if let Some(key) = column(&self.key) {
             let form: KeyForm =
                 self.key_form.parse().map_err(|why| PyFault::misuse(why, "give another form"))?;
-            let (lookups_per_client, set) = (self.lookups, self.set.clone());
-            let costing = Some(CostModel { entry, lookups_per_client, goal, set, batch: self.batch });
             let (value, headroom) = (column(&self.value), self.headroom);
             let seed = PublicSeed::fresh(&mut rng()?);
             let (probes, slots) = (None, None);
@@ -358,11 +436,9 @@ fn file(format: Option<&str>, header: Option<bool>) -> Result<FileOptions, PyFau
 
 /// A scheme by its id, or by its name alone, which stands for the last of its versions.
 fn scheme(id: &str) -> Result<&'static SchemeEntry, PyFault> {
-    let named = |entry: &&SchemeEntry| entry.id.0.split('/').next() == Some(id);
-    let last = || sotto_registry::SCHEMES.iter().copied().rfind(named);
     let known = || sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect::<Vec<_>>().join(", ");
     let none = || PyFault::misuse(format!("unknown scheme {id:?}"), format!("give one of {}", known()));
-    sotto_registry::find(id).or_else(last).ok_or_else(none)
+    sotto_registry::find_by_name(id).ok_or_else(none)
 }
 
 fn goal(name: Option<&str>) -> Result<Goal, PyFault> {

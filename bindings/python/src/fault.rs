@@ -7,6 +7,7 @@ use sotto_bench::BenchError;
 use sotto_binding::{BindingError, ErrorKind, guarded};
 use sotto_client::ClientError;
 use sotto_db::DbError;
+use sotto_plan::PlanError;
 use sotto_server::StartError;
 
 /// Name of the module with the package's exceptions.
@@ -63,7 +64,7 @@ macro_rules! diagnosed {
     };
 }
 
-diagnosed!(BenchError, ClientError, DbError, StartError);
+diagnosed!(BenchError, ClientError, DbError, PlanError, StartError);
 
 /// The name of the exception class of an error kind.
 fn class(kind: ErrorKind) -> &'static str {

@@ -35,8 +35,8 @@ class World:
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder: Path = tmp_path_factory.mktemp("tables")
-    words = sotto.encode(WORDS, folder / "words")
-    mails = sotto.encode(MAILS, folder / "mails", key_form="email")
-    squares = sotto.encode((square(row) for row in range(ROWS)), folder / "squares")
+    words = sotto.encode(WORDS, folder / "words", scheme="simplepir")
+    mails = sotto.encode(MAILS, folder / "mails", key_form="email", scheme="simplepir")
+    squares = sotto.encode((square(row) for row in range(ROWS)), folder / "squares", scheme="simplepir")
     with sotto.serve([words, mails, squares]) as server:
         yield World(server, words, mails, squares)

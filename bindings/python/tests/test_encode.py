@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,23 @@ def test_python(tmp_path: Path) -> None:
     rows = sotto.encode([b"a", b"", b"\x00" * 9], tmp_path / "rows")
     assert looked_up(rows, [0, 1, 2]) == [b"a", b"", b"\x00" * 9]
     assert looked_up(sotto.encode({"ä": "ö"}, tmp_path / "text"), ["a\u0308"]) == ["ö".encode()]
+
+
+def test_a_scheme_is_chosen_where_none_is_named(tmp_path: Path) -> None:
+    small = sotto.encode([b"row"] * 64, tmp_path / "small")
+    assert small.scheme == "trivial/1" and small.failure_log2 == -math.inf and small.choice is not None
+    assert "download" in small.choice["why"] and small.choice["lookups"] == 100 and small.choice["second"] is not None
+    assert looked_up(small, [63]) == [b"row"]
+    rows = [row.to_bytes(4, "big") * 16 for row in range(1 << 17)]
+    large = sotto.encode(rows, tmp_path / "large", lookups=1, parts=2)
+    assert large.scheme != "trivial/1" and large.choice is not None and large.choice["lookups"] == 1
+    # The next epoch keeps the scheme, however small.
+    again = sotto.encode(rows[:64], tmp_path / "large", again=True)
+    assert again.scheme == large.scheme and again.choice is not None and "that is there" in again.choice["why"]
+    with pytest.raises(sotto.MisuseError, match="named scheme"):
+        sotto.encode(rows, tmp_path / "none", goal="server-time")
+    with pytest.raises(sotto.MisuseError, match="front"):
+        sotto.encode(rows, tmp_path / "none", parts=2, part=0)
 
 
 @pytest.mark.parametrize("scheme", ["fspiral", "spiral/1", "ypir-sp"])
@@ -119,7 +137,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 def test_a_stack_brings_many_keys_in_one_round(tmp_path: Path) -> None:
     mails = {f"user{i}@example.com": f"555-{i:04}" for i in range(400)}
-    stack = sotto.encode(mails, tmp_path / "mails", key_form="email", batch=12)
+    stack = sotto.encode(mails, tmp_path / "mails", key_form="email", batch=12, scheme="simplepir")
     with sotto.serve(stack) as server, server.connect("mails", stack.pin) as table:
         assert table.about.stack and table.about.max_batch == 12 and stack.failure_log2 <= -40
         keys = ["user7@example.com", "nobody@example.com", "USER399@example.com"]

@@ -110,7 +110,7 @@ def test_no_time(world: World, timeout: float) -> None:
 
 
 def test_the_server_is_gone(tmp_path: Path) -> None:
-    encoded = sotto.encode({"a": "1"}, tmp_path / "gone")
+    encoded = sotto.encode({"a": "1"}, tmp_path / "gone", scheme="simplepir")
     with sotto.serve(encoded) as server:
         table = server.connect("gone", encoded.pin, max_wait=0.5)
         assert table.get(key="a") == b"1"

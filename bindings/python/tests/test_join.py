@@ -104,7 +104,7 @@ def test_a_thousand_keys_in_one_round(tmp_path: Path) -> None:
             seen.add((cost.rounds, cost.padded_lookups, cost.up, cost.down))
         assert len(seen) == 1 and seen.pop()[0] == 1
     with pytest.raises(sotto.ParamsError, match="4096"):
-        sotto.encode(people, tmp_path / "more", batch=5000)
+        sotto.encode(people, tmp_path / "more", batch=5000, scheme="vbpir")
 
 
 def test_columns(world: World) -> None:

@@ -34,7 +34,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     encoding.add_argument("--key")
     encoding.add_argument("--value")
-    encoding.add_argument("--scheme", default="simplepir")
+    encoding.add_argument("--scheme", help="the scheme; by default the one that costs least for --lookups")
+    encoding.add_argument("--lookups", type=int, help="expected lookups of one client in an epoch")
     return parser
 
 
@@ -43,10 +44,12 @@ def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         if given.verb == "encode":
-            named = {name: getattr(given, name) for name in ("key", "value", "scheme")}
+            named = {name: getattr(given, name) for name in ("key", "value", "scheme", "lookups")}
             options = {name: value for name, value in named.items() if value is not None}
             source, out = given.source.resolve(), given.out.resolve()
-            encode(source, out, given.parts, signing_key=given.signing_key, progress=_draw, **options)
+            made = encode(source, out, given.parts, signing_key=given.signing_key, progress=_draw, **options)
+            if made and made.choice:
+                print(f"{made.scheme} for {made.choice['lookups']} lookups of one client per epoch: {made.choice['why']}")
             return 0
         if given.verb == "environment":
             print("\n".join(f"{name}={value}" for name, value in environment().items()))

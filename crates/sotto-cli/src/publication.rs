@@ -160,11 +160,6 @@ impl TableIdentity {
         TableIdentity { asked_by, is_symmetric, scheme: scheme.id.to_string(), columns }
     }
 
-    /// Name of the scheme.
-    pub(crate) fn scheme(&self) -> &str {
-        &self.scheme
-    }
-
     /// The identity of the table in a directory. A damaged table is no reason to refuse a new
     /// epoch.
     pub(crate) fn read(out: &Path) -> Result<Option<Self>> {

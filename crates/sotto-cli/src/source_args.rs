@@ -8,7 +8,7 @@ use sotto_catalog::{KeyKind, ValueKind};
 use sotto_core::{Goal, SchemeEntry};
 use sotto_db::ingest::{
     BandPolicy, ColumnSelector, CostModel, Encoding, FileOptions, IndexOptions, IngestOptions,
-    KeywordOptions, RangeOptions, SourceFormat, SourceLayout, SurveyedData, ValueOptions, survey,
+    KeywordOptions, RangeOptions, SourceFormat, SourceLayout, ValueOptions, survey,
 };
 use sotto_db::table::BlockRule;
 use sotto_layers::keyword::KeyForm;
@@ -168,15 +168,7 @@ impl SourceArgs {
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let found = survey(input, &options, scratch.path(), &watch)?;
         bars.finish();
-        let data = match found.table {
-            SurveyedData::Rows { rows, row_bytes } => {
-                TableData::Row { rows, row_bytes, room: self.headroom()? }
-            }
-            SurveyedData::Keys(counted) => {
-                TableData::Key { keys: counted.keys, value_bytes: counted.longest.into(), counted }
-            }
-        };
-        Ok((data, found.lines))
+        Ok((TableData::of_survey(found.table, self.headroom()?), found.lines))
     }
 
     /// Bytes of a value, if they were given.
@@ -403,12 +395,7 @@ pub(crate) fn goal(name: &str) -> Result<Goal, String> {
 /// registry.
 pub(crate) fn scheme(id: &str) -> Result<SchemeArg, String> {
     let known = || sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect::<Vec<_>>().join(", ");
-    let named = |entry: &&SchemeEntry| entry.id.0.split('/').next() == Some(id);
-    let last = || sotto_registry::SCHEMES.iter().copied().rfind(named);
-    sotto_registry::find(id)
-        .or_else(last)
-        .map(SchemeArg)
-        .ok_or_else(|| format!("this build has: {}", known()))
+    sotto_registry::find_by_name(id).map(SchemeArg).ok_or_else(|| format!("this build has: {}", known()))
 }
 
 #[cfg(test)]

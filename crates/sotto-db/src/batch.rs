@@ -1,7 +1,7 @@
 //! Encodes a table as a stack whose tables are the buckets of a batch code: one round fetches
 //! several rows, or the values of several keys.
 
-use crate::ingest::{IngestedTable, Notes};
+use crate::ingest::{IngestOptions, IngestedTable, Notes, ingest};
 use crate::inspect::{SchemeInfo, describe};
 use crate::keys::validity;
 use crate::progress::{Progress, ProgressUnit, Watcher};
@@ -48,16 +48,18 @@ pub struct BatchSummary {
     pub notes: Notes,
 }
 
-/// Encodes the table of `read` as the next epoch of the stack in the locked folder. Each table of
-/// the stack is named after the options' name and a number; kind, layers and value are those of the
-/// ingested table.
+/// Encodes a file as the next epoch of the stack in the locked folder. Each table of the stack is
+/// named after the options' name and a number; kind, layers and value are those of the ingested
+/// table. Keys keep the number of rows that they have in the latest epoch, unless `source` gives
+/// another.
 ///
 /// # Errors
 /// [`DbError`]; among them [`DbError::NoStack`], [`DbError::OtherStack`], and parameters that are
 /// refused.
 pub fn encode_batch(
     entry: &'static SchemeEntry,
-    read: impl FnOnce() -> Result<IngestedTable>,
+    input: &Path,
+    source: &IngestOptions,
     lock: &WriteLock,
     batch: &BatchOptions<'_>,
     options: &EncodeOptions<'_>,
@@ -68,7 +70,8 @@ pub fn encode_batch(
         return Err(DbError::NoStack(out.to_owned()));
     }
     let before = StackDir::find(out).map(|dir| dir.read()).transpose()?.map(|(_, before)| before);
-    let IngestedTable { table, kind, value, layers, origin, notes } = read()?;
+    let source = source.with_probes(before.as_ref().and_then(probes));
+    let IngestedTable { table, kind, value, layers, origin, notes } = ingest(input, &source, out, watch)?;
     // Keys are found above the code; lengths are in the rows of its tables.
     let (above, below): (Vec<_>, Vec<_>) = layers.into_iter().partition(|layer| layer.name == keyword::NAME);
     // A key takes several rows.
@@ -235,13 +238,19 @@ fn sizes(
         return Err(elsewhere(format!("the stack here is made for {max} at once, and so are its tables")));
     }
     if sizes.items != items {
-        let there = sizes.items / max_lookups.max(1);
+        let there = probes(before).unwrap_or_default();
         return Err(elsewhere(format!("keys of the stack here take {there} rows each, expected {each}")));
     }
     sizes
         .check()
         .map_err(|_| elsewhere("the stack's buckets are too small for the number of rows".to_owned()))?;
     Ok(sizes)
+}
+
+/// Number of rows of each key of a stack that a batch code made.
+fn probes(stack: &Stack) -> Option<u32> {
+    let layers = BatchAccess::of(stack).ok().flatten()?;
+    u32::try_from(layers.code().sizes().items / layers.max_batch().max(1)).ok()
 }
 
 /// Costs of one round: a request to each table, with a number of queries that does not depend on

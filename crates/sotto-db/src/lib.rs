@@ -95,8 +95,7 @@ pub use publish_log::LogUpdate;
 pub use residency::{CopyBudget, Residency, ResidentImage, TablePlacement};
 pub use retention::{Retention, RetentionSummary, retain};
 pub use sidecars::SourceColumns;
-pub use stack::PathKind;
-pub use stack::StackDir;
+pub use stack::{PathKind, StackDir, latest_scheme};
 pub use table::{PackedRecords, TableSource};
 pub use update::{ChangeFile, TableUpdate, UpdateOptions, UpdateSummary, read_update, update_table};
 

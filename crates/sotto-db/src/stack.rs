@@ -222,6 +222,21 @@ impl PathKind {
     }
 }
 
+/// Scheme of the newest epoch in a folder, or of the tables of a stack; `None` if the folder has no
+/// epoch that can be opened.
+///
+/// # Errors
+/// Those of [`StackDir::read`].
+pub fn latest_scheme(path: &Path) -> Result<Option<String>> {
+    let image = match StackDir::find(path) {
+        Some(stack) => stack.read()?.1.shards.first().and_then(|first| {
+            TableDir::open(&stack.table(&first.table)).and_then(|dir| dir.open_epoch(first.epoch)).ok()
+        }),
+        None => TableDir::open(path).and_then(|dir| dir.open_latest()).ok(),
+    };
+    Ok(image.map(|image| image.catalog().scheme.clone()))
+}
+
 impl TableDir {
     /// Opens the newest image.
     ///

@@ -17,6 +17,9 @@ pub enum PlanError {
     /// The input is not a plan.
     #[error("the plan cannot be used: {0}")]
     Damaged(String),
+    /// No scheme fits a table for which none was named.
+    #[error("no scheme fits the table ({0})")]
+    NoScheme(String),
 }
 
 impl PlanError {
@@ -32,6 +35,9 @@ impl Diagnose for PlanError {
             PlanError::Damaged(_) => ErrorKind::Misuse
                 .diagnosis("plan", "make the plan again with `sotto plan ... --out FILE`")
                 .with_exit(Exit::Input),
+            PlanError::NoScheme(_) => ErrorKind::Misuse
+                .diagnosis("plan", "name a scheme, or omit what no scheme can do")
+                .with_exit(Exit::Params),
         }
     }
 }

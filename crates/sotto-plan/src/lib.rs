@@ -29,6 +29,7 @@
 //! | [`candidate`] | a scheme that fits, with all its costs |
 //! | [`ranking`] | the best candidate of every scheme, best first; and why other schemes are excluded |
 //! | [`choice`] | the choices of a plan that an encoder needs |
+//! | [`default_scheme`] | the scheme of a table for which none was named |
 //!
 //! Bytes are exactly those of encoding, since the same code makes the choices. Times are predicted,
 //! and say from what.
@@ -39,6 +40,7 @@ pub mod baseline;
 pub mod calibration;
 pub mod candidate;
 pub mod choice;
+pub mod default_scheme;
 mod error;
 pub mod leakage;
 pub mod machines;
@@ -52,6 +54,7 @@ pub use baseline::Baseline;
 pub use calibration::{Calibration, CalibrationSample, SchemeRate};
 pub use candidate::{Candidate, SplitEstimate};
 pub use choice::{KeyChoice, PlanChoice};
+pub use default_scheme::{SchemeChoice, SchemePrice, SchemeRequest};
 pub use error::PlanError;
 pub use ranking::{Exclusion, Plan, SearchScope, plan, refusal_unless_named};
 pub use workload::{Machine, NetworkLink, RankBy, ServerTrust, TableData, Workload};

@@ -2,6 +2,7 @@
 
 use crate::PlanError;
 use serde::Serialize;
+use sotto_db::ingest::SurveyedData;
 use sotto_layers::keyword::KeyStats;
 
 /// Days that a client stays: one-time downloads are spread over the lookups of this many days.
@@ -30,6 +31,19 @@ pub enum TableData {
         #[serde(skip)]
         counted: Box<KeyStats>,
     },
+}
+
+impl TableData {
+    /// Contents of a table as a survey of its source found them, with headroom for updates where rows
+    /// are requested by number.
+    pub fn of_survey(found: SurveyedData, room: u64) -> Self {
+        match found {
+            SurveyedData::Rows { rows, row_bytes } => TableData::Row { rows, row_bytes, room },
+            SurveyedData::Keys(counted) => {
+                TableData::Key { keys: counted.keys, value_bytes: counted.longest.into(), counted }
+            }
+        }
+    }
 }
 
 /// Link between a client and its server.

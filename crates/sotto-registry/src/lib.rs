@@ -17,4 +17,4 @@
 
 pub mod schemes;
 
-pub use schemes::{SCHEMES, find};
+pub use schemes::{SCHEMES, find, find_by_name};

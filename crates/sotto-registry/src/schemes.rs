@@ -63,6 +63,12 @@ pub fn find(id: &str) -> Option<&'static SchemeEntry> {
     SCHEMES.iter().copied().find(|entry| entry.id.0 == id)
 }
 
+/// The scheme with this id, or the last version of the scheme with this name, such as `simplepir`.
+pub fn find_by_name(name: &str) -> Option<&'static SchemeEntry> {
+    let is_named = |entry: &&SchemeEntry| entry.id.0.split('/').next() == Some(name);
+    find(name).or_else(|| SCHEMES.iter().copied().rfind(is_named))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -35,6 +36,11 @@ class Encoded:
     failure_log2: float
     """log2 of a bound on the probability that a lookup fails."""
     seconds: float
+    scheme: str = ""
+    """The scheme's id, such as `simplepir/1`."""
+    choice: Mapping[str, Any] | None = None
+    """Why the scheme was chosen, where none was named: `why`, `lookups`, `epoch_bytes`, `epoch_s`, and the same of the `second` best
+    and of a `download`."""
     notes: tuple[str, ...] = ()
     """What was odd about the data, or about the size of what came of it."""
 
@@ -63,8 +69,8 @@ def encode(
     batch: int | None = None,
     parts: int | None = None,
     part: int | str | None = None,
-    scheme: str = "simplepir",
-    lookups: int = 1000,
+    scheme: str | None = None,
+    lookups: int | None = None,
     goal: str | None = None,
     set: str | None = None,
     row_proofs: bool | None = None,
@@ -93,7 +99,9 @@ def encode(
     `parts`: cuts the table into parts and a front, which `sotto.Part` and `sotto.Front` open. `part`: makes only one of them:
     `"front"` first, and then each part by its number, from 0, of the same data with the same arguments, several in parallel.
     A complete part is left as it is.
-    `scheme`, `goal`, `set`, `lookups` (of one client, for each epoch): see `sotto encode --help`.
+    `scheme`: by default that of the table's latest epoch, or the one with which a client and its servers spend least for
+    `lookups` of one client in an epoch (100); `Encoded.choice` says what it costs, and what the next best does. `lookups` is 1000
+    for a named scheme. `goal`, `set`: see `sotto encode --help`.
     `row_proofs`: whether rows have proofs; `None`: if they add at most a tenth.
     `again`: makes the next epoch of an existing table.
     """
@@ -139,7 +147,9 @@ def encode(
 def _encode(input: str, out: AnyPath, options: dict[str, Any]) -> Encoded:
     pin, info = _sotto.encode(input, str(out), options)
     facts = json.loads(info)
-    return Encoded(dir=out, pin=pin, **{**facts, "notes": tuple(facts["notes"])})
+    # A table that is downloaded never fails, and JSON has no infinity.
+    failure = -math.inf if facts["failure_log2"] is None else facts["failure_log2"]
+    return Encoded(dir=out, pin=pin, **{**facts, "failure_log2": failure, "notes": tuple(facts["notes"])})
 
 
 def _written(data: object, file: AnyPath, options: dict[str, Any]) -> dict[str, Any]:

@@ -278,7 +278,7 @@ fn lines<E: Diagnose + Into<Failure>>(errors: Vec<E>) -> Vec<String> {
 
 #[test]
 fn every_error_means_what_the_table_says() {
-    let plan = values!(PlanError: Workload { what, why } Damaged(sample()));
+    let plan = values!(PlanError: Workload { what, why } Damaged(sample()) NoScheme(sample()));
     let of_tables = [lines(client()), lines(db()), lines(start()), lines(log()), lines(core()), lines(plan)];
     let all = [of_tables.concat(), lines(bench()), lines(vector()), lines(apple())].concat();
     let table = include_str!("every.txt");

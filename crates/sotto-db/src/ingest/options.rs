@@ -21,6 +21,17 @@ pub struct IngestOptions {
     pub layout: SourceLayout,
 }
 
+impl IngestOptions {
+    /// The options with a number of rows for each key, unless they give one.
+    pub(crate) fn with_probes(&self, probes: Option<u32>) -> Self {
+        let mut options = self.clone();
+        if let SourceLayout::Keyword(keyword) = &mut options.layout {
+            keyword.probes = keyword.probes.or(probes);
+        }
+        options
+    }
+}
+
 /// Format of a source file and of its lines.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileOptions {

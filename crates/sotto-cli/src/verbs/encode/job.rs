@@ -9,7 +9,7 @@ use crate::publication::{
 use crate::screen::{Report, Screen, grid, units};
 use crate::table_summary;
 use crate::table_summary::{remarks, stages_json, took};
-use crate::verbs::encode::scheme_choice::SchemeChoice;
+use crate::verbs::encode::scheme_choice;
 use serde_json::json;
 use sotto_catalog::{BatchAccess, PublicKey, SigningKey, SymmetricLayer, TableName};
 use sotto_core::{Compose, Goal, PartIndex, SchemeEntry};
@@ -20,6 +20,7 @@ use sotto_db::{
     BatchOptions, BatchSummary, EncodeOptions, EncodeSummary, ImageFile, IngestOptions, IngestedTable,
     LogUpdate, PiecesToWrite, RowProofs, TableDir, TableSource, WriteLock, encode_batch, encode_part,
 };
+use sotto_plan::SchemeChoice;
 use sotto_prg::PublicSeed;
 use sotto_wire::MessageSizes;
 use std::path::Path;
@@ -193,13 +194,11 @@ impl EncodeJob<'_> {
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         check_kind(self.out, Output::Stack)?;
         self.check_replaced()?;
-        let read = || sotto_db::ingest(self.input, &self.source, self.out, &watch);
         let key = signing_key(lock.dir(), self.key)?;
         let options = self.options(&key);
         let seed = PublicSeed::fresh(&mut sotto_prg::system_rng()?);
         let batch = BatchOptions { max_lookups: max_batch, seed, max_queries: &MessageSizes::max_queries };
-        let encoded = encode_batch(self.scheme, read, lock, &batch, &options, &watch);
-        let summary = encoded?;
+        let summary = encode_batch(self.scheme, self.input, &self.source, lock, &batch, &options, &watch)?;
         let (public_key, took, stages) = (key.public(), began.elapsed(), bars.finish());
         Ok(BatchOutcome { summary, public_key, stages, took })
     }
@@ -321,7 +320,7 @@ impl BatchOutcome {
                 units::at_most(round.lookups_fail)
             ),
         )]);
-        lines.extend(choice.into_iter().flat_map(SchemeChoice::lines));
+        lines.extend(choice.into_iter().flat_map(scheme_choice::lines));
         lines.extend([
             ("snapshot", table_summary::snapshot(stack.digest())),
             ("public key", self.public_key.to_string()),
@@ -340,7 +339,7 @@ impl BatchOutcome {
             "lookups": sizes.lookups(),
             "queries": round.queries,
             "scheme": scheme,
-            "choice": choice.map(SchemeChoice::json),
+            "choice": choice,
             "up_bytes": round.up,
             "down_bytes": round.down,
             "artifact_bytes": round.artifacts,

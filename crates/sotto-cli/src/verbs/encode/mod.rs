@@ -1,5 +1,5 @@
 //! `sotto encode`: makes a servable table from a file, and prints the decisions. [`job`] has the
-//! encoding itself, for this verb and the demo; `scheme_choice` takes a scheme where none is named.
+//! encoding itself, for this verb and the demo.
 
 pub(crate) mod job;
 mod scheme_choice;
@@ -7,18 +7,19 @@ mod scheme_choice;
 use crate::apple::encode::{AppleArgs, AppleJob};
 use crate::failure::{Exit, Failure, Result};
 use crate::publication::{PublishArgs, log_json, log_line};
+use crate::screen::progress::StageUnit;
 use crate::screen::{Report, Screen, grid, units};
 use crate::source_args::{SchemeArg, SourceArgs, goal, scheme};
 use crate::table_summary::{remarks, stages_json};
 use crate::verbs::encode::job::{EncodeJob, EncodeOutcome};
-use crate::verbs::encode::scheme_choice::{ChoiceRequest, SchemeChoice};
 use crate::{files, table_summary};
 use serde_json::json;
 use sotto_catalog::TableName;
 use sotto_core::Goal;
 use sotto_db::ingest::{BandPolicy, CostModel};
-use sotto_db::{LogUpdate, RowProofs};
-use sotto_plan::PlanChoice;
+use sotto_db::{LogUpdate, RowProofs, latest_scheme};
+use sotto_plan::default_scheme::LOOKUPS_OF_NAMED;
+use sotto_plan::{PlanChoice, SchemeChoice, SchemeRequest};
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
@@ -252,18 +253,28 @@ impl Encode {
                     .fix(format!("give --scheme too, or omit {option}")));
             }
         }
-        let request = ChoiceRequest {
-            source: &self.source,
-            input,
-            out: &self.out,
-            replace: self.replace,
+        let existing = if self.replace { None } else { latest_scheme(&self.out)? };
+        let existing = existing.map(|id| scheme(&id)).transpose();
+        let existing =
+            existing.map_err(|why| Failure::new(Exit::Params, why).fix("give --scheme and --replace"))?;
+        // Beside the table, since the system's temporary folder may be smaller.
+        let beside = self.out.ancestors().skip(1).find(|folder| folder.is_dir());
+        let (data, _) = self.source.survey(input, beside, screen)?;
+        let request = SchemeRequest {
+            data,
             lookups: self.lookups,
             batch: self.batch,
             parts: self.parts,
             symmetric: self.symmetric,
-            row_proofs: self.row_proofs,
+            verified: self.row_proofs,
+            band: self.source.is_band(),
+            existing: existing.map(SchemeArg::entry),
         };
-        request.choose(screen)
+        let bars = screen.bars();
+        bars.at("choosing a scheme", 0, 0, StageUnit::Share);
+        let choice = request.choose()?;
+        bars.finish();
+        Ok(choice)
     }
 
     fn table_name(&self) -> Result<TableName> {
@@ -292,7 +303,7 @@ impl Encode {
         text.extend(remarks(notes, summary.image_bytes, self.source.input()));
         let mut lines = table_summary::lines(catalog, Some(scheme), &public_key);
         match choice {
-            Some(choice) => lines.extend(choice.lines()),
+            Some(choice) => lines.extend(scheme_choice::lines(choice)),
             None => lines.extend(chosen_for(lookups, done)),
         }
         if summary.stored_rows_bytes > 0 {
@@ -308,7 +319,7 @@ impl Encode {
             "notes": notes,
             "table": catalog.table,
             "scheme": scheme,
-            "choice": choice.map(SchemeChoice::json),
+            "choice": choice,
             "snapshot": table_summary::snapshot(catalog.digest()),
             "public_key": public_key,
             "log": log_json(log.as_ref()),
@@ -332,9 +343,6 @@ impl Encode {
         Ok(())
     }
 }
-
-/// Lookups of one client per epoch for which the parameters of a named scheme are chosen.
-const LOOKUPS_OF_NAMED: u64 = 1000;
 
 /// The reason for the shape of the table, and the bytes of a download if they are fewer.
 fn chosen_for(lookups: u64, done: &EncodeOutcome) -> Vec<(&'static str, String)> {
