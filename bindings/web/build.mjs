@@ -29,11 +29,14 @@ function bindgen() {
   return join(target, "debug/bindgen");
 }
 
-/** Panics say where they come from. Where that lies on this machine is of no use to anybody, and is in no build. */
+/** Panics say where they come from. Where that lies on this machine is of no use to anybody, and is in no build; the standard
+ * library's sources have the name that they have where they are not installed. */
 const NOWHERE = (() => {
   const registries = join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "registry/src");
   const kept = existsSync(registries) ? readdirSync(registries).map((name) => join(registries, name)) : [];
-  return [...kept, root].map((folder) => `--remap-path-prefix=${folder}/=`);
+  const rustc = (...args) => execFileSync("rustc", args, { cwd: root, encoding: "utf8" }).trim();
+  const library = `${rustc("--print", "sysroot")}/lib/rustlib/src/rust=/rustc/${/^commit-hash: (.*)$/m.exec(rustc("-vV"))[1]}`;
+  return [...[...kept, root, target].map((folder) => `${folder}/=`), library].map((pair) => `--remap-path-prefix=${pair}`);
 })();
 
 function build(family, kind, program) {

@@ -10,7 +10,8 @@ import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const packaged = join(here, "..");
+/** The package: this one, or as it was installed somewhere. */
+const packaged = process.env.SOTTO_WEB_PACKAGE ?? join(here, "..");
 const sotto = process.env.SOTTO ?? "sotto";
 const scratch = mkdtempSync(join(tmpdir(), "sotto-web-"));
 const children = new Set();
@@ -109,8 +110,9 @@ export class Page {
       response.writeHead(200, { "content-type": "text/html", ...this.headers }).end(BLANK);
       return;
     }
-    const file = normalize(join(packaged, url.pathname));
-    if (!/\/(js|pkg|tests)\//.test(file) || !file.startsWith(packaged)) return void response.writeHead(404).end();
+    const folder = url.pathname.startsWith("/tests/") ? join(here, "..") : packaged;
+    const file = normalize(join(folder, url.pathname));
+    if (!/\/(js|pkg|tests)\//.test(file) || !file.startsWith(folder)) return void response.writeHead(404).end();
     try {
       const content = readFileSync(file);
       response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream" }).end(content);

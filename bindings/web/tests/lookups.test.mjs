@@ -37,7 +37,7 @@ test("a first lookup, by key", async () => {
   assert.equal(await call(open, "word", "words", "basso"), null);
   const last = await call(open, "last", "words");
   assert.ok(last.up > 1000 && last.down > 100 && last.setup_down > 10_000, JSON.stringify(last));
-  assert.match(last.leakage, /The server saw one request .* did not see which rows or keys were wanted/);
+  assert.match(last.leakage, /The server saw one request .* did not see which rows or keys were looked up/);
 });
 
 test("several keys in a padded round", async () => {
