@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect gpu gpu-carry python ray ray-small native ohttp package oldest-rust bench bench-regression release release-check release-tools fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors ledger site web page proxies simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect gpu gpu-carry python ray ray-small native ohttp package oldest-rust bench bench-regression release release-check release-tools fuzz fuzz-smoke campaigns toolchain neon neon-count neon-tools vectors ledger site web page proxies neon-kernels neon-schemes simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,7 +41,10 @@ floors: toolchain ## no dependency edge points upward; `unit` asks too
 	$(CARGO) run --locked --quiet -p floors
 
 # The module for Python is built too, for `ray-small`. Examples are not: `lint` compiles them.
-UNIT := test --locked --workspace --features sotto-python/extension
+FEATURES := --locked --workspace --features sotto-python/extension
+UNIT := test $(FEATURES)
+# The command as `unit` builds it, so that a lane after it compiles little.
+COMMAND := build $(FEATURES) --bin sotto
 
 unit: toolchain ## all tests: floors, the conformance suite, a quarter of a second of each fuzz target, doc tests
 	$(CARGO) $(UNIT) --tests
@@ -69,11 +72,15 @@ wasm: toolchain ## the client's half, for browsers
 
 # What a 64-bit ARM processor runs, by an emulator of one.
 NEON := --target aarch64-unknown-linux-gnu
-neon neon-count: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER := aarch64-linux-gnu-gcc
-neon neon-count: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER := qemu-aarch64 -L /usr/aarch64-linux-gnu
+neon-kernels neon-schemes neon-count: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER := aarch64-linux-gnu-gcc
+neon-kernels neon-schemes neon-count: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER := qemu-aarch64 -L /usr/aarch64-linux-gnu
 
-neon: toolchain neon-tools ## the kernels for ARM, and two schemes on them, under QEMU; some ten minutes, so not part of `test`
+neon: neon-kernels neon-schemes ## the kernels for ARM, and two schemes on them, under QEMU; some ten minutes, so not part of `test`
+
+neon-kernels: toolchain neon-tools
 	$(CARGO) test --locked $(NEON) -p sotto-math --lib
+
+neon-schemes: toolchain neon-tools
 	$(CARGO) test --locked $(NEON) -p sotto-testkit --test conformance -- simplepir/1::
 	$(CARGO) test --locked $(NEON) -p sotto-testkit --test conformance -- dpf/1::
 
@@ -117,7 +124,7 @@ dudect: toolchain ## the same by the clock, with this machine's kernels; advisor
 # Not a stage of `test`: it builds wgpu and its shader compiler, which takes minutes.
 GPU := --locked -p sotto-gpu --features wgpu
 gpu: toolchain ## the pass on graphics cards, on each that is found and on a driver of software, compared with the processor's
-	@ls /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json > /dev/null 2>&1 || [ "$$(uname)" != Linux ] || [ -n "$$VK_DRIVER_FILES" ] || { echo "no Vulkan driver is found: apt-get install mesa-vulkan-drivers"; exit 2; }
+	@compgen -G '/usr/share/vulkan/icd.d/*.json' > /dev/null || compgen -G '/etc/vulkan/icd.d/*.json' > /dev/null || [ "$$(uname)" != Linux ] || [ -n "$${VK_DRIVER_FILES:-}" ] || { echo "no Vulkan driver is found: apt-get install mesa-vulkan-drivers"; exit 2; }
 	$(CARGO) clippy $(GPU) --all-targets -- -D warnings
 	$(CARGO) test $(GPU)
 
@@ -139,7 +146,7 @@ native: toolchain ## the C library, its header, and the Kotlin package on it, te
 
 # `unit` tests the gateway, and not the command that was built with it.
 ohttp: toolchain ## the command with Oblivious HTTP, by way of a relay
-	$(CARGO) test --locked -p sotto-cli --features ohttp --test cli -- oblivious phones
+	$(CARGO) $(UNIT),sotto-cli/ohttp --test cli -- oblivious phones
 
 # `unit` compares them with what they were, so this is for whoever changed something on purpose.
 vectors: toolchain ## record the lookups of spec/vectors anew, and read them with the client that was written from spec/ alone
@@ -164,7 +171,7 @@ web: toolchain ## the browser's package: its builds, their sizes, types, and tes
 	@bindings/web/check
 
 proxies: toolchain ## the examples for nginx and Caddy in deploy/, with lookups through each that is installed
-	$(CARGO) build --locked -p sotto-cli --bin sotto
+	$(CARGO) $(COMMAND)
 	SOTTO=$(TARGET_DIR)/debug/sotto deploy/check-proxies || [ $$? = 3 ]
 
 page: toolchain ## a page that looks things up in a browser, served with the demo's tables
@@ -193,6 +200,13 @@ fuzz: toolchain ## one target with cargo-fuzz, on nightly; make fuzz TARGET=quer
 	@$(CARGO) fuzz --version > /dev/null 2>&1 || { echo "cargo-fuzz is missing: cargo install cargo-fuzz, and rustup toolchain install nightly"; exit 2; }
 	@mkdir -p lab/fuzz/corpus/$(TARGET)
 	SOTTO_FUZZ_TARGET=$(TARGET) $(CARGO) +nightly fuzz run --fuzz-dir lab/fuzz --features libfuzzer libfuzzer lab/fuzz/corpus/$(TARGET) $(ARGS)
+
+campaigns: toolchain ## fuzzing by coverage and kills, for the record in lab/campaigns; make campaigns SECONDS=60 COUNT=1000
+	$(CARGO) $(COMMAND)
+	SOTTO=$(TARGET_DIR)/debug/sotto lab/campaigns/kill.py $(or $(COUNT),100)
+	@$(CARGO) fuzz --version > /dev/null 2>&1 || { echo "cargo-fuzz is missing: cargo install cargo-fuzz, and rustup toolchain install nightly"; exit 2; }
+	lab/campaigns/fuzz.py $(or $(SECONDS),10)
+	lab/campaigns/record.py
 
 # What `rust-toolchain.toml` names is there, or is fetched.
 toolchain:
