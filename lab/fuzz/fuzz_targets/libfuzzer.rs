@@ -1,4 +1,6 @@
-//! Every target for libFuzzer, in one program: `SOTTO_FUZZ_TARGET` says which one. `make fuzz` sets it.
+//! Every target for libFuzzer, in one program: `SOTTO_FUZZ_TARGET` says which one, and
+//! `SOTTO_FUZZ_SEEDS` in which folder its seeds are written first. `make fuzz` and
+//! `lab/fuzz/campaign` set them.
 #![no_main]
 
 use sotto_fuzz::{TARGETS, Target};
@@ -13,6 +15,17 @@ static TARGET: LazyLock<&Target> = LazyLock::new(|| {
     })
 });
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    (TARGET.run)(data);
-});
+libfuzzer_sys::fuzz_target!(
+    init: {
+        let folder = std::env::var("SOTTO_FUZZ_SEEDS").unwrap_or_default();
+        if !folder.is_empty() {
+            for seed in (TARGET.seeds)().into_iter().chain(TARGET.kept()) {
+                let name = blake3::hash(&seed).to_hex();
+                std::fs::write(std::path::Path::new(&folder).join(name.as_str()), seed).unwrap();
+            }
+        }
+    },
+    |data: &[u8]| {
+        (TARGET.run)(data);
+    }
+);

@@ -15,8 +15,10 @@
 //! | `tlog` | keys, checkpoints, proofs and entries of transparency logs; witnesses |
 //! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
 //!
-//! `make fuzz TARGET=query_request` gives one to libFuzzer. `make test` runs each for a quarter of a second,
-//! and `make fuzz-smoke SECONDS=60` for longer; they need nothing but cargo.
+//! `make fuzz TARGET=query_request` gives one to libFuzzer, and `lab/fuzz/campaign SECONDS` one after
+//! another; it keeps small inputs that reach new code in `kept/`, and counts in `record.csv`. `make
+//! test` runs each for a quarter of a second, and `make fuzz-smoke SECONDS=60` for longer; they need
+//! nothing but cargo.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::unwrap_used,
@@ -45,6 +47,17 @@ pub struct Target {
     pub run: fn(&[u8]) -> bool,
     /// Inputs that are accepted.
     pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+impl Target {
+    /// Inputs that campaigns of libFuzzer kept, from `lab/fuzz/kept`: a line of hexadecimal digits
+    /// each.
+    pub fn kept(&self) -> Vec<Vec<u8>> {
+        let file = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/kept/{}.hex"), self.name);
+        let lines = std::fs::read_to_string(file).unwrap_or_default();
+        let pair = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
+        lines.lines().map(|line| line.as_bytes().chunks(2).map(pair).collect()).collect()
+    }
 }
 
 macro_rules! targets {

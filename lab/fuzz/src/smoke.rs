@@ -14,7 +14,7 @@ const SLOW: Duration = Duration::from_secs(10);
 /// An input that did harm, and how.
 type Harm = (Vec<u8>, String);
 
-/// Feeds a target its seeds and then mutations of them, for `limit`. The inputs are the same on every
+/// Feeds a target its seeds and kept inputs, and then mutations of them, for `limit`. The inputs are the same on every
 /// run; how many there are is up to the machine.
 fn run(target: &Target, limit: Duration) -> Result<(), Harm> {
     let seeds = (target.seeds)();
@@ -26,6 +26,11 @@ fn run(target: &Target, limit: Duration) -> Result<(), Harm> {
             return Err((seed.clone(), "a seed was refused: the target tests nothing".into()));
         }
     }
+    let kept = target.kept();
+    for input in &kept {
+        feed(target, input)?;
+    }
+    let seeds: Vec<Vec<u8>> = seeds.into_iter().chain(kept).collect();
     let mut rng = ChaCha20Rng::from_seed(*blake3::hash(target.name.as_bytes()).as_bytes());
     let start = Instant::now();
     while start.elapsed() < limit {
