@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect gpu gpu-carry python ray ray-small native ohttp package oldest-rust bench bench-regression release release-check release-tools fuzz fuzz-smoke campaigns toolchain neon neon-count neon-tools vectors ledger site web page proxies neon-kernels neon-schemes simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect gpu gpu-carry python ray ray-small native ohttp package oldest-rust bench bench-regression packages release release-check release-tools fuzz fuzz-smoke campaigns toolchain neon neon-count neon-tools vectors ledger site web page proxies neon-kernels neon-schemes simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -188,6 +188,10 @@ release-tools: toolchain ## fetch what `release` needs: crates, Rust for other m
 
 release: toolchain ## packages of all kinds and their SHA-256, the same bytes from the same commit, nothing fetched; make release ARGS="twice command deb"
 	@.ci/release $(ARGS)
+
+packages: release-tools ## both, as a lane of .ci/nightly: packages made twice, compared, installed, and a lookup with each; hours
+	@.ci/release twice $(ARGS)
+	@.ci/release check $(ARGS)
 
 release-check: toolchain ## install each package of `release` into an empty root, and look up with it; make release-check ARGS=wheel
 	@.ci/release check $(ARGS)
