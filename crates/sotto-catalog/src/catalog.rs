@@ -37,6 +37,7 @@ const MAX_ATTRIBUTION_BYTES: usize = 4096;
 
 /// Signed description of one epoch of a table. A value from [`Catalog::parse`] is consistent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Catalog {
     /// Format of the catalog, always [`FORMAT`].
@@ -87,6 +88,7 @@ pub struct Catalog {
 
 /// A small table of newest changes that accompanies a large one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sidecar {
     /// Name of the table, which is on the same server.

@@ -101,6 +101,36 @@ impl fmt::Display for HexBytes {
     }
 }
 
+#[cfg(feature = "schema")]
+impl<const N: usize> schemars::JsonSchema for Hex<N> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("Hex{N}").into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": format!("^[0-9a-f]{{{}}}$", 2 * N) })
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for HexBytes {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "HexBytes".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^([0-9a-f]{2})*$" })
+    }
+}
+
 impl<const N: usize> Serialize for Hex<N> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(self)

@@ -41,6 +41,7 @@ pub type Node = [u8; NODE_BYTES];
 
 /// Commitment to a table's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RowsRoot {
     /// Root of the tree.

@@ -31,6 +31,7 @@ const MAX_ATTRIBUTION_BYTES: usize = 4096;
 
 /// Signed description of one epoch of a stack. A value from [`Stack::parse`] is consistent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Stack {
     /// Format of the stack, always [`FORMAT`].
@@ -56,6 +57,7 @@ pub struct Stack {
 
 /// A table of a stack, at one epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Shard {
     /// Name of the table.
@@ -68,6 +70,7 @@ pub struct Shard {
 
 /// A public file of a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StackFile {
     /// Name by which the layer finds the file.

@@ -12,6 +12,7 @@ use std::str::FromStr;
 /// Name of a table or a stack: 1 to 64 characters of `a-z`, `0-9` and `-`, so that it can be used
 /// in a path as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct TableName(String);
 
@@ -71,6 +72,7 @@ impl fmt::Display for TableName {
 
 /// Kind of a table, which says how users name a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum TableKind {
@@ -93,6 +95,7 @@ pub enum TableKind {
 
 /// Kind of the keys of a range table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum KeyKind {
@@ -177,6 +180,7 @@ impl TableKind {
 
 /// Meaning of a row's bytes to a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ValueKind {
@@ -211,6 +215,7 @@ impl ValueKind {
 
 /// Name and parameters of a layer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LayerEntry {
     /// Name of the layer, with its version.
@@ -234,6 +239,7 @@ const DEFAULT_CHUNK_BYTES: u64 = 1 << 20;
 /// Catalog entry of an artifact. Chunks let a client keep what it has when a download is
 /// interrupted, and detect a wrong byte after one chunk instead of after the whole file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ArtifactEntry {
     /// Kind of the artifact.

@@ -3,11 +3,12 @@
 #[cfg(test)]
 mod ledger;
 
-use crate::failure::{EXIT_CODES, Failure, Result};
+use crate::failure::{EXIT_CODES, ExitCodes, Failure, Result};
 use crate::lab::SelfTest;
 use crate::lab::bench::Bench;
 use crate::lab::demo::Demo;
 use crate::lab::leakage::Leakage;
+use crate::schema::Schema;
 use crate::screen::{Report, Screen};
 use crate::update_args::Update;
 use crate::verbs::audit::Audit;
@@ -122,8 +123,10 @@ enum Verb {
     Completions(Completions),
     /// Write the pages of the manual
     Man(Man),
+    /// Print the JSON Schema of what a verb prints with --json
+    Schema(Schema),
     /// Print what each exit code means
-    #[command(long_about = EXIT_CODES)]
+    #[command(long_about = EXIT_CODES.as_str())]
     ExitCodes,
 }
 
@@ -192,7 +195,8 @@ impl Verb {
             Verb::Demo(verb) => verb.run(screen),
             Verb::Completions(verb) => Ok(verb.run(command())),
             Verb::Man(verb) => verb.run(command()),
-            Verb::ExitCodes => screen.print_text(EXIT_CODES).map(|()| Report::default()),
+            Verb::Schema(verb) => verb.run(),
+            Verb::ExitCodes => Ok(Report::new(EXIT_CODES.as_str(), &ExitCodes::all())),
         }
     }
 }

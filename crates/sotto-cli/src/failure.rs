@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod tests;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_apple::image::ImageError;
 use sotto_bench::{BenchError, DefinitionError};
 use sotto_binding::vector::VectorError;
@@ -21,25 +23,68 @@ use sotto_server::StartError;
 use sotto_tlog::LogError;
 use std::io;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// Result of this crate's functions.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Table that `sotto exit-codes` and `sotto help exit-codes` print.
-pub(crate) const EXIT_CODES: &str = "\
-  0  done
-  1  internal: a bug in sotto; please report it
-  2  usage: the command line is not valid
-  3  input: an input file holds invalid data (the message names file, line and column)
-  4  params: no secure and reliable parameters fit this table, or this build lacks its scheme
-  5  peer: the server is unreachable, or its response is invalid
-  6  refused: the server or another process refuses for now: busy, stale epoch, address in use
-  7  missing: no such table, row, key, file or epoch
-  8  storage: the disk is full, or a file cannot be read or written
-  9  findings: `sotto doctor` or `sotto bench soak` found a problem
+/// An exit code.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ExitCode {
+    /// Number that the command ends with.
+    code: u8,
+    /// Name of the exit code, as errors have it in JSON.
+    name: String,
+    /// What it means, in one sentence.
+    meaning: &'static str,
+}
 
-An error goes to stderr; with --json it is one JSON object {\"error\": {\"code\", \"kind\", \"message\", \
-\"fix\"}}.";
+/// All exit codes, and what `sotto exit-codes` prints.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ExitCodes {
+    exit_codes: Vec<ExitCode>,
+}
+
+impl ExitCodes {
+    pub(crate) fn all() -> Self {
+        let done =
+            ExitCode { code: 0, name: "done".to_owned(), meaning: "The command did what it was asked." };
+        let errors = Exit::ALL.iter().map(|(exit, meaning)| ExitCode {
+            code: *exit as u8,
+            name: format!("{exit:?}").to_lowercase(),
+            meaning,
+        });
+        ExitCodes { exit_codes: std::iter::once(done).chain(errors).collect() }
+    }
+}
+
+/// Text that `sotto exit-codes` and `sotto help exit-codes` print.
+pub(crate) static EXIT_CODES: LazyLock<String> = LazyLock::new(|| {
+    let lines = ExitCodes::all().exit_codes.into_iter();
+    let lines: String =
+        lines.map(|ExitCode { code, name, meaning }| format!("  {code}  {name:<9} {meaning}\n")).collect();
+    lines
+        + "\nAn error goes to stderr; with --json it is one JSON object {\"error\": {\"code\", \"kind\", \
+           \"message\", \"fix\"}}."
+});
+
+/// An error, as it is printed on stderr with `--json`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ErrorReport<'a> {
+    error: ErrorBody<'a>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ErrorBody<'a> {
+    /// Exit code of the command.
+    code: u8,
+    /// Name of the exit code.
+    kind: Exit,
+    /// Description of the error.
+    message: &'a str,
+    /// What to do about the error, unless the message says it.
+    fix: Option<&'a str>,
+}
 
 /// Why a verb did not succeed, and what to do about it.
 #[derive(Debug)]
@@ -104,9 +149,8 @@ impl Failure {
     pub(crate) fn render(&self, json: bool) -> String {
         let Failure { exit, message, fix, .. } = self;
         if json {
-            let error =
-                serde_json::json!({ "code": *exit as u8, "kind": exit, "message": message, "fix": fix });
-            return serde_json::json!({ "error": error }).to_string();
+            let error = ErrorBody { code: *exit as u8, kind: *exit, message, fix: fix.as_deref() };
+            return serde_json::to_string(&ErrorReport { error }).unwrap_or_default();
         }
         let fix = fix.as_ref().map(|fix| format!("\n  fix: {fix}")).unwrap_or_default();
         format!("error: {message}{fix}")

@@ -2,7 +2,8 @@
 
 use crate::failure::{Failure, Result};
 use crate::screen::units;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_catalog::ValueKind;
 use sotto_client::{ClientError, Lookup, LookupResult};
 use sotto_db::ingest::open_text;
@@ -258,27 +259,70 @@ impl PrintedResult {
     }
 
     /// Results as JSON.
-    pub(crate) fn reports(results: &[Self]) -> Vec<serde_json::Value> {
+    pub(crate) fn reports(results: &[Self]) -> Vec<ResultReport> {
         results.iter().map(Self::report).collect()
     }
 
     /// The result as JSON.
-    fn report(&self) -> serde_json::Value {
-        if let Some(error) = &self.error {
-            return json!({ "key": self.key, "row": self.row, "bit": self.bit, "error": error });
+    fn report(&self) -> ResultReport {
+        let (key, row, bit) = (self.key.clone(), self.row, self.bit);
+        if let Some(error) = self.error.clone() {
+            return ResultReport::Error { key, row, bit, error };
         }
-        let (hex, shown) = self.value.as_ref().map(|(bytes, shown)| (units::hex(bytes), shown)).unzip();
-        match (self.bit, self.row) {
-            (Some(bit), Some(row)) => json!({ "bit": bit, "row": row, "value": shown }),
-            (None, Some(row)) => match &self.key {
-                Some(key) => json!({ "key": key, "row": row, "hex": hex, "value": shown }),
-                None => json!({ "row": row, "hex": hex, "value": shown }),
-            },
-            (_, None) => {
-                json!({ "key": self.key, "found": self.value.is_some(), "hex": hex, "value": shown })
-            }
+        let (hex, value) =
+            self.value.as_ref().map(|(bytes, shown)| (units::hex(bytes), shown.clone())).unzip();
+        match (bit, row) {
+            (Some(bit), Some(row)) => ResultReport::Bit { bit, row, value },
+            (None, Some(row)) => ResultReport::Row { key, row, hex, value },
+            (_, None) => ResultReport::Key { key, found: self.value.is_some(), hex, value },
         }
     }
+}
+
+/// The result of one lookup.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum ResultReport {
+    /// A lookup that the table cannot answer.
+    Error {
+        key: Option<String>,
+        row: Option<u64>,
+        bit: Option<u64>,
+        /// Description of the error.
+        error: String,
+    },
+    /// A bit of the table.
+    Bit {
+        /// Number of the bit.
+        bit: u64,
+        /// Number of its row.
+        row: u64,
+        /// `0` or `1`.
+        value: Option<String>,
+    },
+    /// A row of the table.
+    Row {
+        /// Key that was looked up, in a table of ranges.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+        /// Number of the row.
+        row: u64,
+        /// Bytes of the value, in hexadecimal.
+        hex: Option<String>,
+        /// The value as text.
+        value: Option<String>,
+    },
+    /// A key of the table.
+    Key {
+        /// Key that was looked up.
+        key: Option<String>,
+        /// Whether the table has the key.
+        found: bool,
+        /// Bytes of the value, in hexadecimal.
+        hex: Option<String>,
+        /// The value as text.
+        value: Option<String>,
+    },
 }
 
 /// Text whose control characters are escaped as in a Rust literal: `\t`, `\n`, `\u{1b}`.

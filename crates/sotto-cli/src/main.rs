@@ -15,6 +15,7 @@
 //! | [`download`] | static files of a server, each chunk verified |
 //! | [`calibration`] | how fast schemes and memory kernels are on this machine, stored |
 //! | [`files`] | files that verbs read up to a limit, replace, or remove when they are asked to end |
+//! | [`schema`] | `sotto schema`: the shape of what each verb prints as JSON |
 //! | [`failure`] | the failure of a verb: exit code, whose fault, and the fix |
 //! | [`screen`] | output: text or JSON, tables, units, progress bars |
 #![forbid(unsafe_code)]
@@ -29,6 +30,7 @@ mod files;
 mod lab;
 mod lookups;
 mod publication;
+mod schema;
 mod screen;
 mod source_args;
 mod table_summary;

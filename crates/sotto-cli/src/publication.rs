@@ -9,7 +9,6 @@
 
 use crate::connect_args::duration;
 use crate::failure::{Exit, Failure, Result};
-use serde_json::{Value, json};
 use sotto_catalog::{BatchAccess, Catalog, SigningKey, TableKind};
 use sotto_core::{Compose, SchemeEntry};
 use sotto_db::epoch::{KEY, LOCK, OPRF_KEY};
@@ -64,13 +63,6 @@ impl PublishArgs {
         let folder = TableDir::open(dir)?;
         self.write(dir, &signing_key(&folder, key)?)
     }
-}
-
-/// What was added to a log, for a script; null without a log.
-pub(crate) fn log_json(log: Option<&LogUpdate>) -> Value {
-    log.map_or(Value::Null, |LogUpdate { folder, added, entries }| {
-        json!({ "folder": folder, "added": added, "entries": entries })
-    })
 }
 
 /// The line about what was added to a log.

@@ -1,15 +1,13 @@
 //! The summary of what a table promises and costs, which `encode` and `inspect` print.
 
-use crate::failure::Result;
-use crate::screen::{grid, units, with_fields};
-use serde_json::Value;
-use serde_json::json;
+use crate::screen::{grid, units};
 use sotto_catalog::{Catalog, CatalogError, Hex32, KeyKind, RowForm, TableKind, ValueKind};
 use sotto_db::ingest::{Notes, out_of_proportion};
 use sotto_db::inspect::SchemeInfo;
 use sotto_layers::Keyword;
 use sotto_layers::keyword::ValueLength;
 use sotto_wire::MessageSizes;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
@@ -107,21 +105,6 @@ pub(crate) fn parameters(scheme: Option<&SchemeInfo>) -> Option<String> {
 const CLASSICAL: f64 = 0.292;
 const QUANTUM: f64 = 0.265;
 
-/// Core-SVP of a lattice scheme in bits, a cruder figure than its bits of security; `None` for
-/// other schemes.
-fn core_svp(catalog: &Catalog) -> Option<f64> {
-    catalog.terms(sotto_registry::find(&catalog.scheme)?).ok()?.report.security.core_svp
-}
-
-/// A scheme as JSON, with core-SVP next to the bits of security; null for a scheme that is not in
-/// this build.
-pub(crate) fn scheme_json(catalog: &Catalog, scheme: Option<&SchemeInfo>) -> Result<Value> {
-    match scheme {
-        Some(scheme) => with_fields(scheme, json!({ "core_svp_bits": core_svp(catalog) })),
-        None => Ok(Value::Null),
-    }
-}
-
 /// The number of a request's lookups, and of its queries if one is for several of them.
 pub(crate) fn lookups(lookups: usize, queries: usize) -> String {
     match queries {
@@ -197,7 +180,7 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
         ("once", once),
         ("security", format!("{} ({})", units::security(scheme.security_bits), scheme.security_model)),
     ]);
-    if let Some(bits) = core_svp(catalog) {
+    if let Some(bits) = scheme.core_svp_bits {
         let quantum = units::security(bits / CLASSICAL * QUANTUM);
         let model =
             format!("{CLASSICAL} beta, classical, uSVP; a lower scale; {quantum} quantum, {QUANTUM} beta");
@@ -330,9 +313,12 @@ pub(crate) fn stages_text(stages: &[(String, Duration)]) -> String {
     stages.join(", ")
 }
 
+/// Seconds of each stage of some work, by its name.
+pub(crate) type StageSeconds = BTreeMap<String, f64>;
+
 /// Stages and their times, in seconds.
-pub(crate) fn stages_json(stages: &[(String, Duration)]) -> serde_json::Value {
-    stages.iter().map(|(name, time)| (name.clone(), json!(time.as_secs_f64()))).collect()
+pub(crate) fn stage_seconds(stages: &[(String, Duration)]) -> StageSeconds {
+    stages.iter().map(|(name, time)| (name.clone(), time.as_secs_f64())).collect()
 }
 
 /// The total time with that of each stage, in one line.

@@ -4,7 +4,8 @@ use crate::failure::{Failure, Result};
 use crate::publication::PublishArgs;
 use crate::screen::{Report, Screen, units};
 use crate::source_args::delimiter;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_catalog::TableKind;
 use sotto_db::ingest::{ColumnSelector, Encoding, SourceFormat};
 use sotto_db::update::ChangeCounts;
@@ -155,7 +156,15 @@ impl Update {
 
 /// The report of a dry run.
 pub(crate) fn dry_run(tally: ChangeCounts) -> Report {
-    Report::new("nothing written (--dry-run)", &json!({ "dry_run": true, "changes": tally }))
+    Report::new("nothing written (--dry-run)", &DryRunReport { dry_run: true, changes: tally })
+}
+
+/// Changes that were counted and not written.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DryRunReport {
+    /// Always true.
+    dry_run: bool,
+    changes: ChangeCounts,
 }
 
 /// The next step, which is printed last.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The kind of a static file. Any cache can serve it, since it is the same for every client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Artifact {

@@ -4,29 +4,36 @@
 use serde::Serialize;
 use std::{fmt, io};
 
-/// The kind of an error, which decides the exception that a language raises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ErrorKind {
-    /// The caller's fault.
-    Misuse,
-    /// The caller's fault: the table has no such row.
-    Row,
-    /// The parameters of the table are refused.
-    Params,
-    /// The fault of the server or the publisher: another signature, damaged answers.
-    Peer,
-    /// A fault of the network.
-    Network,
-    /// No response arrived in time.
-    Timeout,
-    /// A fault of this machine's disk, or of what replaces it.
-    Storage,
-    /// An unreadable answer, of unknown fault. A caller that requests the same row again at once
-    /// reveals that to the server, which may have damaged the answer for this purpose.
-    Unreadable,
-    /// A fault of this machine, or of sotto itself.
-    Machine,
+/// Declares an enumeration whose variants each have a meaning: their documentation, and a sentence in
+/// `ALL`, from which documents are made.
+macro_rules! explained {
+    ($(#[$attribute:meta])* pub enum $name:ident { $($variant:ident $(= $code:literal)?: $meaning:literal,)+ }) => {
+        $(#[$attribute])*
+        pub enum $name { $(#[doc = $meaning] $variant $(= $code)?,)+ }
+
+        impl $name {
+            /// All values, each with its meaning in a sentence.
+            pub const ALL: &[($name, &str)] = &[$(($name::$variant, $meaning)),+];
+        }
+    };
+}
+
+explained! {
+    /// The kind of an error, which decides the exception that a language raises.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ErrorKind {
+        Misuse: "The caller's fault.",
+        Row: "The caller's fault: the table has no such row.",
+        Params: "The parameters of the table are refused.",
+        Peer: "The fault of the server or the publisher: another signature, damaged answers.",
+        Network: "A fault of the network.",
+        Timeout: "No response arrived in time.",
+        Storage: "A fault of this machine's disk, or of what replaces it.",
+        Unreadable: "An unreadable answer, of unknown fault. A caller that requests the same row again at once \
+            reveals that to the server, which may have damaged the answer for this purpose.",
+        Machine: "A fault of this machine, or of sotto itself.",
+    }
 }
 
 /// The party that can resolve an error.
@@ -42,29 +49,23 @@ pub enum Fault {
     Machine,
 }
 
-/// The exit code of a program that ends with an error. The numbers do not change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[repr(u8)]
-pub enum Exit {
-    /// A bug, or a fault of the machine.
-    Internal = 1,
-    /// The command line is not valid.
-    Usage = 2,
-    /// An input file holds invalid data.
-    Input = 3,
-    /// No secure and reliable parameters fit the table, or the build lacks its scheme.
-    Params = 4,
-    /// The server is unreachable, or its response is invalid.
-    Peer = 5,
-    /// The server or another process refuses for now.
-    Refused = 6,
-    /// A table, row, key, file or epoch does not exist.
-    Missing = 7,
-    /// The disk is full, or a file cannot be read or written.
-    Storage = 8,
-    /// A check found a problem.
-    Findings = 9,
+explained! {
+    /// The exit code of a program that ends with an error. The numbers do not change.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    #[repr(u8)]
+    pub enum Exit {
+        Internal = 1: "A bug in sotto; please report it.",
+        Usage = 2: "The command line is not valid.",
+        Input = 3: "An input file holds invalid data; the message names file, line and column.",
+        Params = 4: "No secure and reliable parameters fit the table, or the build lacks its scheme.",
+        Peer = 5: "The server is unreachable, or its response is invalid.",
+        Refused = 6: "The server or another process refuses for now: busy, stale epoch, address in use.",
+        Missing = 7: "A table, row, key, file or epoch does not exist.",
+        Storage = 8: "The disk is full, or a file cannot be read or written.",
+        Findings = 9: "A check found a problem.",
+    }
 }
 
 impl From<ErrorKind> for Fault {

@@ -45,6 +45,7 @@ impl fmt::Debug for Record {
 
 /// The number of an immutable version of a table. The first is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Epoch(pub u64);
 
@@ -99,6 +100,7 @@ impl fmt::Debug for ParamsDigest {
 /// assert!(!METADATA.is_baseline);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SchemeMetadata {
     /// Name and publication, in one line.
     pub title: &'static str,
@@ -139,6 +141,7 @@ impl SchemeMetadata {
 
 /// A means to hide the row that a client looks up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Hiding {
     /// The query is encrypted, and the server computes the answer without the key.
@@ -171,6 +174,7 @@ impl std::fmt::Display for Hiding {
 
 /// A cryptographic assumption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Assumption {
     /// Learning with errors.

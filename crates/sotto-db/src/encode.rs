@@ -79,6 +79,7 @@ impl<'a> EncodeOptions<'a> {
 
 /// Summary of an encoded table.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EncodeSummary {
     /// Path of the image.
     pub image: PathBuf,
@@ -110,9 +111,12 @@ pub struct EncodeSummary {
     pub encode_seconds: f64,
     /// Seconds for digests, the catalog, and syncing everything to disk.
     pub seal_seconds: f64,
-    /// Bits of security, as the scheme estimates them.
+    /// Bits of security, as the scheme estimates them; null in JSON if no computation breaks it.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub security_bits: f64,
-    /// Base-2 logarithm of the bound on the probability that a lookup of a row fails.
+    /// Base-2 logarithm of the bound on the probability that a lookup of a row fails; null in JSON
+    /// if it cannot fail.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub failure_log2: f64,
 }
 

@@ -123,6 +123,7 @@ pub fn survey(path: &Path, options: &IngestOptions, scratch: &Path, watch: Watch
 
 /// Counts of what was found in a source file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notes {
     /// Lines read, without the header.
     pub lines: u64,

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 /// Description of an image.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inspection {
     /// Path of the file.
     pub path: PathBuf,
@@ -34,6 +35,7 @@ pub struct Inspection {
 
 /// Description of a part of a table in parts.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PartInfo {
     /// Path of the part.
     pub path: PathBuf,
@@ -46,6 +48,7 @@ pub struct PartInfo {
 
 /// Description of a section of the file.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SectionInfo {
     /// Name of the section.
     pub name: &'static str,
@@ -59,6 +62,7 @@ pub struct SectionInfo {
 
 /// A scheme's report on its parameters.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SchemeInfo {
     /// Name and paper of the scheme.
     pub title: &'static str,
@@ -72,11 +76,16 @@ pub struct SchemeInfo {
     pub buckets: u64,
     /// Number of rows that fit before the table must be re-encoded.
     pub capacity: u64,
-    /// Bits of security.
+    /// Bits of security; null in JSON if no computation breaks it.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub security_bits: f64,
     /// Name of the model that estimates the security.
     pub security_model: String,
-    /// Base-2 logarithm of the bound on the probability that a lookup of a row fails.
+    /// Core-SVP of a lattice scheme in bits, a cruder figure than its bits of security.
+    pub core_svp_bits: Option<f64>,
+    /// Base-2 logarithm of the bound on the probability that a lookup of a row fails; null in JSON
+    /// if it cannot fail.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub failure_log2: f64,
     /// Bytes that a client downloads once per epoch.
     pub artifact_bytes: u64,
@@ -148,6 +157,7 @@ pub fn describe(catalog: &Catalog, entry: &SchemeEntry) -> Result<SchemeInfo, Ca
         capacity: packing.capacity(),
         security_bits: report.security.bits,
         security_model: report.security.model,
+        core_svp_bits: report.security.core_svp,
         failure_log2: packing.failure_log2(report.failure_log2),
         artifact_bytes: report.costs.artifact_bytes,
         keys_bytes: report.costs.keys_bytes,

@@ -148,6 +148,7 @@ pub(crate) fn whole(
 
 /// Summary of a part that was made.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PartSummary {
     /// Path of the part.
     pub image: PathBuf,

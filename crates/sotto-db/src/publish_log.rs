@@ -23,7 +23,8 @@ pub const LOG_PATH: &str = "log.path";
 const MAX_PATH_BYTES: u64 = 4096;
 
 /// Summary of an update of a log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogUpdate {
     /// Folder of the log.
     pub folder: PathBuf,

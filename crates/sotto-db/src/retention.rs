@@ -28,6 +28,7 @@ pub struct Retention {
 
 /// Summary of a folder's reduced and removed epochs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RetentionSummary {
     /// Epochs whose images were reduced to remnants.
     pub shrunk: Vec<Epoch>,

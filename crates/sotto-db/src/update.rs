@@ -59,6 +59,7 @@ impl<'a> UpdateOptions<'a> {
 
 /// Counts of changed rows, or of changed keys if the table is queried by key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangeCounts {
     /// Number of rows or keys that were set, even if to the same value.
     pub set: u64,
@@ -72,6 +73,7 @@ pub struct ChangeCounts {
 
 /// Summary of an update, and of its costs for clients.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UpdateSummary {
     /// Path of the image.
     pub image: PathBuf,

@@ -10,6 +10,7 @@ pub const CROWD: u64 = 500;
 
 /// Costs of a lookup without a PIR scheme.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Baseline {
     /// Name of the baseline.
     pub name: String,

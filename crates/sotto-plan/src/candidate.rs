@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// A scheme and layout that fit a workload, with their costs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Candidate {
     /// Choices that an encoder needs.
     pub choice: PlanChoice,
@@ -88,6 +89,7 @@ pub struct Candidate {
 /// computed from the times of one part, of joining, and of sending partial answers over a link of
 /// 10 Gbit/s.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SplitEstimate {
     /// Number of machines.
     pub machines: u32,

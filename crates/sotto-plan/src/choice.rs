@@ -13,6 +13,7 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// Choices of a plan for encoding a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PlanChoice {
     /// Name of the scheme, with its version.
@@ -35,6 +36,7 @@ pub struct PlanChoice {
 
 /// Arrangement of keys in rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum KeyChoice {
     /// Each key is stored in one of several rows.

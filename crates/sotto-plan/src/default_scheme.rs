@@ -39,12 +39,14 @@ pub struct SchemeRequest {
 
 /// Scheme that was chosen, with its price and that of the next best.
 #[derive(Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SchemeChoice {
     /// The scheme.
     #[serde(skip)]
     pub entry: &'static SchemeEntry,
     /// Goal that parameters are chosen for.
     #[serde(serialize_with = "goal_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub goal: Goal,
     /// Lookups of one client in an epoch.
     pub lookups: u64,
@@ -61,6 +63,7 @@ pub struct SchemeChoice {
 
 /// What a client and its servers spend in an epoch.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SchemePrice {
     /// Name of the scheme, with its version.
     pub scheme: String,

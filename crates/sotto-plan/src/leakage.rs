@@ -5,6 +5,7 @@ use sotto_core::SchemeEntry;
 
 /// A statement of what is learned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeakageStatement(pub String);
 
 /// Statements of what a scheme's servers learn, most severe first.

@@ -19,6 +19,7 @@ use sotto_db::ingest::KeyArrangement;
 
 /// A scheme that does not fit a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exclusion {
     /// Name of the scheme.
     pub scheme: &'static str,
@@ -28,6 +29,7 @@ pub struct Exclusion {
 
 /// Result of planning.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Name and version of the format.
     pub format: &'static str,

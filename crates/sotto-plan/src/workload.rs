@@ -10,6 +10,7 @@ pub const STAY_DAYS: f64 = 30.0;
 
 /// Contents of a table.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "asked_by", rename_all = "kebab-case")]
 pub enum TableData {
     /// Rows that are requested by number.
@@ -48,6 +49,7 @@ impl TableData {
 
 /// Link between a client and its server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NetworkLink {
     /// Speed to the client, in 10^6 bits per second.
     pub down_mbit: f64,
@@ -59,6 +61,7 @@ pub struct NetworkLink {
 
 /// Machine of a server, and prices.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
     /// Number of cores.
     pub cores: u32,
@@ -72,6 +75,7 @@ pub struct Machine {
 
 /// Servers that clients have to trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerTrust {
     /// Clients trust no one: one operator sees everything that is sent.
@@ -83,6 +87,7 @@ pub enum ServerTrust {
 
 /// Cost that candidates are ranked by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RankBy {
     /// Dollars per million lookups.
@@ -116,6 +121,7 @@ impl RankBy {
 
 /// Workload to plan for.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Workload {
     /// Contents of the table.
     pub data: TableData,

@@ -87,7 +87,7 @@ const CLOSE: f64 = 0.25;
 const CLOSE_MS: f64 = 0.05;
 
 /// The quality of a calibration's predictions.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct PlanReport {
     /// Name and version of this format.
     pub format: &'static str,
@@ -98,7 +98,7 @@ pub struct PlanReport {
 }
 
 /// The prediction for a scheme on a table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Prediction {
     /// Name of the scheme.
     pub scheme: String,

@@ -21,7 +21,7 @@ use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The memory bandwidth of a machine, and the share of it that the scan kernels reach.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct MachineReport {
     /// Name and version of this format.
     pub format: &'static str,
@@ -36,7 +36,7 @@ pub struct MachineReport {
 }
 
 /// One measured read.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct ReadRate {
     /// Name of the buffer.
     pub what: &'static str,
@@ -106,7 +106,7 @@ fn memory_size(options: &Options) -> usize {
 }
 
 /// The machine and the date of a measurement.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct MachineFacts {
     /// The processor's own name.
     pub cpu: String,
@@ -276,7 +276,7 @@ const COLUMNS: usize = 32_768;
 const WIDE_PLANES: usize = 7;
 
 /// One kernel, in turns with a plain read.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct ScanRate {
     /// Name of the kernel.
     pub what: String,

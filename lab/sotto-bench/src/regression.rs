@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::time::Instant;
 
 /// The results of the guard.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct GuardReport {
     /// Name and version of this format.
     pub format: &'static str,
@@ -36,7 +36,7 @@ pub struct GuardReport {
 }
 
 /// One ratio, measured and judged.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct JudgedRatio {
     /// Name of the measured quantity.
     pub name: &'static str,
@@ -188,7 +188,7 @@ fn attempt(
 const SLACK: f64 = 1.8;
 
 /// The verdict on a ratio.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// At least one attempt reached the minimum.

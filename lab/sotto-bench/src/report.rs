@@ -26,7 +26,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// All results of a run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct Report {
     /// Name and version of this format.
     pub format: &'static str,
@@ -49,7 +49,7 @@ pub struct Report {
 }
 
 /// All results about trees.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, schemars::JsonSchema)]
 pub struct Trees {
     /// Lines that were measured in this run.
     pub measured: Vec<TreeMeasured>,
@@ -75,7 +75,7 @@ pub(crate) const UNITS: &[(&str, &str)] = &[
 ];
 
 /// Name and purpose of a definition.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct DefinitionInfo {
     /// Name of the definition.
     pub name: String,

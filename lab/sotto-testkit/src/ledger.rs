@@ -18,9 +18,18 @@ pub fn root() -> PathBuf {
 /// If they differ, with the lines in which they do.
 #[track_caller]
 pub fn check(file: &str, text: &str) {
-    let file = format!("ledger/{file}");
-    let committed = std::fs::read_to_string(root().join(&file)).unwrap_or_default();
-    compare(&file, &committed, text, || text.to_owned());
+    check_file(&format!("ledger/{file}"), text);
+}
+
+/// Compares a generated file of the project with the expected text, or writes it if
+/// `SOTTO_LEDGER=write`.
+///
+/// # Panics
+/// If they differ, with the lines in which they do.
+#[track_caller]
+pub fn check_file(file: &str, text: &str) {
+    let committed = std::fs::read_to_string(root().join(file)).unwrap_or_default();
+    compare(file, &committed, text, || text.to_owned());
 }
 
 /// Compares a block of a document with the expected lines, or writes it if `SOTTO_LEDGER=write`. A

@@ -1,25 +1,26 @@
 //! `sotto encode --apple`, which encodes the same files as a table of Apple's lookups, and the update
 //! of such a table.
 
-use crate::apple;
+use crate::apple::{self, UseCaseReport};
 use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::publication::{Output, check_kind, encode_into};
 use crate::screen::{Report, Screen, grid, units};
 use crate::source_args::SourceArgs;
-use crate::table_summary::{remarks, stages_json, took};
+use crate::table_summary::{StageSeconds, remarks, stage_seconds, took};
 use crate::update_args::{NEXT, Update, dry_run};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_apple::image::description::KeyCompression;
 use sotto_apple::image::update::remove_older;
 use sotto_apple::image::{
-    IngestSummary, OpenUseCase, PreviousEpoch, SourceFile, UseCaseKind, UseCaseOptions, UseCaseSummary,
-    encode_file, encode_index, open, oprf,
+    IngestSummary, OpenUseCase, PreviousEpoch, SourceFile, UseCaseDescription, UseCaseKind, UseCaseOptions,
+    UseCaseSummary, encode_file, encode_index, open, oprf,
 };
 use sotto_apple::sets::{ParamsSet, WeakParams, find};
 use sotto_catalog::{RowForm, TableKind, ValueKind};
 use sotto_db::image::ForeignImage;
-use sotto_db::ingest::{Encoding, FileOptions, IngestOptions, PairColumns, SourceLayout};
-use sotto_db::update::{ChangeFile, IndexTable, KeyedTable, read_keys, read_rows};
+use sotto_db::ingest::{Encoding, FileOptions, IngestOptions, Notes, PairColumns, SourceLayout};
+use sotto_db::update::{ChangeCounts, ChangeFile, IndexTable, KeyedTable, read_keys, read_rows};
 use sotto_db::{Progress, TableDir, WriteLock};
 use sotto_layers::keyword::KeyForm;
 use sotto_oprf::p384::SecretKey;
@@ -216,9 +217,8 @@ impl AppleJob<'_> {
         let (mut lines, seconds) = (apple::facts(opened), time.as_secs_f64());
         lines.push(("time", took(seconds, stages)));
         text.push(format!("{}\n\nnext: sotto serve --apple {}", grid::facts(lines), self.out.display()));
-        let (summary, stages) = (apple::json(opened), stages_json(stages));
-        let json = json!({ "summary": summary, "notes": notes, "stages_s": stages, "seconds": seconds });
-        Report::new(text.join("\n"), &json)
+        let (summary, stages_s) = (UseCaseReport::new(opened), stage_seconds(stages));
+        Report::new(text.join("\n"), &UseCaseEncodeReport { summary, notes, stages_s, seconds })
     }
 
     fn write(
@@ -311,21 +311,21 @@ impl Update {
         if removed > 0 {
             text += &format!("old epochs: {removed} removed, {} freed\n", units::bytes(freed));
         }
-        let json = json!({
-            "summary": {
-                "image": path,
-                "image_bytes": file_bytes,
-                "epoch": description.epoch,
-                "from_epoch": from.epoch,
-                "changes": tally,
-                "reencoded": is_reencoded,
-                "plaintexts": plaintexts,
-                "description": description,
+        let json = UseCaseUpdateReport {
+            summary: UseCaseUpdate {
+                image: path,
+                image_bytes: *file_bytes,
+                epoch: description.epoch,
+                from_epoch: from.epoch,
+                changes: tally,
+                reencoded: is_reencoded,
+                plaintexts,
+                description,
             },
-            "removed": removed,
-            "stages_s": stages_json(&stages),
-            "seconds": began.elapsed().as_secs_f64(),
-        });
+            removed,
+            stages_s: stage_seconds(&stages),
+            seconds: began.elapsed().as_secs_f64(),
+        };
         Ok(Report::new(text + NEXT, &json))
     }
 
@@ -384,4 +384,46 @@ fn padded(
 ) -> std::collections::BTreeMap<u64, Vec<u8>> {
     rows.values_mut().for_each(|row| row.resize(row_bytes as usize, 0));
     rows
+}
+
+/// An encoded table of Apple's lookups.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UseCaseEncodeReport<'a> {
+    summary: UseCaseReport<'a>,
+    notes: &'a Notes,
+    /// Seconds of each stage.
+    stages_s: StageSeconds,
+    /// Seconds in total.
+    seconds: f64,
+}
+
+/// The next epoch of a table of Apple's lookups.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UseCaseUpdateReport<'a> {
+    summary: UseCaseUpdate<'a>,
+    /// Number of old epochs that were removed.
+    removed: usize,
+    /// Seconds of each stage.
+    stages_s: StageSeconds,
+    /// Seconds in total.
+    seconds: f64,
+}
+
+/// What an update of a table of Apple's lookups did.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UseCaseUpdate<'a> {
+    /// Path of the image.
+    image: &'a Path,
+    /// Bytes of the image.
+    image_bytes: u64,
+    /// Number of the new epoch.
+    epoch: u64,
+    /// Number of the epoch that was updated.
+    from_epoch: u64,
+    changes: ChangeCounts,
+    /// Whether all of it was encoded again.
+    reencoded: bool,
+    /// Number of plaintexts that were encoded.
+    plaintexts: u64,
+    description: &'a UseCaseDescription,
 }

@@ -11,10 +11,11 @@ use crate::apple::why;
 use crate::connect_args::ConnectArgs;
 use crate::download::http_settings;
 use crate::failure::{Exit, Failure, Result};
-use crate::lookups::{PrintedResult, RequestedLookups};
+use crate::lookups::{PrintedResult, RequestedLookups, ResultReport};
 use crate::screen::{Report, Screen, grid, units};
 use bytes::Bytes;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_apple::client::{Client, ConfigPolicy, PendingRequest, ShardFunction, config_request};
 use sotto_apple::sets::WeakParams;
 use sotto_catalog::ValueKind;
@@ -119,6 +120,42 @@ fn of_ohttp<T: From<String>>(text: &str) -> std::result::Result<T, &'static str>
     }
 }
 
+/// Lookups in a table of Apple's lookups, and their cost.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UseCaseGetReport<'a> {
+    /// Name of the use case.
+    use_case: &'a str,
+    /// Number of shards of the table.
+    shards: usize,
+    /// Number of parts of all keys of which the server may have learned one.
+    parts_told: u64,
+    /// Results, in the order of the request.
+    answers: Vec<ResultReport>,
+    up_bytes: u64,
+    down_bytes: u64,
+    /// What was moved before the first lookup.
+    once: UseCaseBytesOnce,
+    /// Number of evaluations of a symmetric table.
+    evaluations: Option<u64>,
+    round_trip_ms: f64,
+}
+
+/// Bytes that are moved before the first of Apple's lookups.
+#[derive(Serialize, JsonSchema)]
+struct UseCaseBytesOnce {
+    /// Bytes of the configuration.
+    config_bytes: u64,
+    /// Bytes of the keys.
+    keys_bytes: u64,
+}
+
+/// Tokens in the cache.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TokensReport {
+    /// Number of tokens.
+    stored_tokens: usize,
+}
+
 /// A call of `sotto get` that goes to such a server.
 pub(crate) struct AppleCall<'a> {
     pub(crate) url: &'a str,
@@ -151,7 +188,7 @@ impl AppleCall<'_> {
         if self.args.fetch_tokens {
             let count = server.fetch_tokens(&mut rng)?;
             let text = format!("stored tokens: {count}");
-            return Ok(Report::new(text, &json!({ "stored_tokens": count })));
+            return Ok(Report::new(text, &TokensReport { stored_tokens: count }));
         }
         let mut files = ClientFiles::open(remote, url, use_case, self.args.user.as_deref())?;
         let results = self.look_up(&mut server, &mut files, use_case, &mut rng);
@@ -215,17 +252,17 @@ impl AppleCall<'_> {
             ("once", format!("{keys}, {} of configuration", units::bytes(traffic.config))),
             ("time", format!("round trip {}", units::time(traffic.round_trip))),
         ]);
-        let json = json!({
-            "use_case": use_case,
-            "shards": client.shards(),
-            "parts_told": client.parts_revealed(),
-            "answers": PrintedResult::reports(&answers),
-            "up_bytes": traffic.up,
-            "down_bytes": traffic.down,
-            "once": { "config_bytes": traffic.config, "keys_bytes": traffic.keys },
-            "evaluations": client.is_symmetric().then_some(traffic.evaluations),
-            "round_trip_ms": traffic.round_trip.as_secs_f64() * 1e3,
-        });
+        let json = UseCaseGetReport {
+            use_case,
+            shards: client.shards(),
+            parts_told: client.parts_revealed(),
+            answers: PrintedResult::reports(&answers),
+            up_bytes: traffic.up,
+            down_bytes: traffic.down,
+            once: UseCaseBytesOnce { config_bytes: traffic.config, keys_bytes: traffic.keys },
+            evaluations: client.is_symmetric().then_some(traffic.evaluations),
+            round_trip_ms: traffic.round_trip.as_secs_f64() * 1e3,
+        };
         Ok(Report::new(PrintedResult::lines(&answers) + &grid::facts(facts), &json))
     }
 

@@ -18,11 +18,13 @@ pub(crate) mod get;
 mod relay;
 
 use crate::failure::Result;
-use crate::screen::{Report, Screen, grid, units, with_fields};
-use serde_json::{Value, json};
+use crate::screen::{Report, Screen, grid, units};
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_apple::image::oprf::read_fitting;
 use sotto_apple::image::{OpenUseCase, UseCaseDescription, UseCaseKind};
 use sotto_apple::sets::WeakParams;
+use sotto_catalog::Hex32;
 use sotto_client::transport::Response;
 use sotto_core::{Epoch, Image, Section};
 use sotto_db::{PathKind, TableDir};
@@ -84,20 +86,52 @@ fn security(description: &UseCaseDescription) -> String {
     })
 }
 
-/// The summary as JSON.
-pub(crate) fn json(opened: &OpenUseCase) -> Value {
-    let (costs, file) = (opened.use_case.costs(), opened.image.file());
-    json!({
-        "image": file.path(),
-        "image_bytes": file.header().file_bytes,
-        "table_bytes": file.section(Section::Resident).map_or(0, <[u8]>::len),
-        "rows": opened.description.rows(),
-        "description": opened.description,
-        "digest": file.digest(),
-        "keys_bytes": costs.keys,
-        "query_bytes": costs.query,
-        "answer_bytes": costs.answer,
-    })
+/// A table of Apple's lookups.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UseCaseReport<'a> {
+    /// Path of the image.
+    image: &'a Path,
+    /// Bytes of the image.
+    image_bytes: u64,
+    /// Bytes that answers are computed from.
+    table_bytes: usize,
+    /// Number of rows.
+    rows: u64,
+    description: &'a UseCaseDescription,
+    /// BLAKE3 digest of the image.
+    digest: Hex32,
+    /// Bytes of a client's keys.
+    keys_bytes: usize,
+    /// Bytes of a query.
+    query_bytes: usize,
+    /// Bytes of an answer.
+    answer_bytes: usize,
+}
+
+/// A table of Apple's lookups that is inspected.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UseCaseInspection<'a> {
+    #[serde(flatten)]
+    table: UseCaseReport<'a>,
+    /// Whether every section was compared with its digest (`--verify`).
+    verified: bool,
+}
+
+impl<'a> UseCaseReport<'a> {
+    pub(crate) fn new(opened: &'a OpenUseCase) -> Self {
+        let (costs, file) = (opened.use_case.costs(), opened.image.file());
+        UseCaseReport {
+            image: file.path(),
+            image_bytes: file.header().file_bytes,
+            table_bytes: file.section(Section::Resident).map_or(0, <[u8]>::len),
+            rows: opened.description.rows(),
+            description: &opened.description,
+            digest: file.digest(),
+            keys_bytes: costs.keys,
+            query_bytes: costs.query,
+            answer_bytes: costs.answer,
+        }
+    }
 }
 
 /// The file to inspect at a path, if it is a table of Apple's lookups.
@@ -122,7 +156,7 @@ pub(crate) fn inspect(path: &Path, verify: bool, screen: Screen) -> Result<Repor
     };
     let (bytes, facts) = (units::bytes(file.header().file_bytes), grid::facts(facts(&opened)));
     let text = format!("{} ({bytes})\n\n{facts}\n\n{checked}", path.display());
-    Ok(Report::new(text, &with_fields(&json(&opened), json!({ "verified": verify }))?))
+    Ok(Report::new(text, &UseCaseInspection { table: UseCaseReport::new(&opened), verified: verify }))
 }
 
 /// Opens a table to inspect it. A weak one may be inspected, though not served.

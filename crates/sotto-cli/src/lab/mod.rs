@@ -13,7 +13,8 @@ pub(crate) mod leakage;
 
 use crate::failure::{Failure, FileContext, Result};
 use crate::screen::{Report, Screen};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_binding::vector::replay;
 use std::fs;
 use std::io::ErrorKind;
@@ -48,13 +49,25 @@ impl SelfTest {
             let (name, ms) = (file.display().to_string(), begun.elapsed().as_secs_f64() * 1e3);
             let (scheme, requests, row) = (&replayed.scheme, replayed.requests, &replayed.row);
             let text = format!("{name}: {scheme}, {requests} requests, as recorded ({ms:.0} ms)");
-            let json = json!({
-                "vector": name, "scheme": scheme, "row": row, "requests": requests, "milliseconds": ms,
-            });
+            let json = ReplayReport { vector: &name, scheme, row: *row, requests, milliseconds: ms };
             screen.print(Report::new(text, &json))?;
         }
         Ok(Report::default())
     }
+}
+
+/// A recorded lookup that was replayed; one object for each vector.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ReplayReport<'a> {
+    /// File of the vector.
+    vector: &'a str,
+    /// Name of the scheme.
+    scheme: &'a str,
+    /// Number of the row.
+    row: u64,
+    /// Number of recorded requests.
+    requests: usize,
+    milliseconds: f64,
 }
 
 /// Reads a vector's text, followed by the bytes of the file next to it, if there is one.

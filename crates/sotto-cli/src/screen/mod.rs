@@ -11,8 +11,8 @@ pub(crate) mod grid;
 pub(crate) mod progress;
 pub(crate) mod units;
 use crate::failure::{Failure, Result};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 use std::io::Write;
 
 /// The answer of a verb: lines for a person, and an object for a script. It is printed in one place,
@@ -25,7 +25,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(text: impl Into<String>, json: &impl Serialize) -> Self {
+    /// The report of a value whose schema `sotto schema` prints.
+    pub(crate) fn new(text: impl Into<String>, json: &(impl Serialize + JsonSchema)) -> Self {
         Report { forms: Some((text.into(), serde_json::to_string(json))), failure: None }
     }
 
@@ -71,15 +72,6 @@ impl Screen {
     pub(crate) fn bars(self) -> progress::ProgressLine {
         progress::ProgressLine::new(self.json)
     }
-}
-
-/// A result as JSON, with further fields.
-pub(crate) fn with_fields(value: &impl Serialize, fields: Value) -> Result<Value> {
-    let mut value = serde_json::to_value(value).map_err(|error| cannot_serialize(&error))?;
-    if let (Some(object), Value::Object(fields)) = (value.as_object_mut(), fields) {
-        object.extend(fields);
-    }
-    Ok(value)
 }
 
 fn cannot_serialize(error: &serde_json::Error) -> Failure {

@@ -8,8 +8,9 @@ use crate::failure::{Failure, FileContext, Result};
 use crate::screen::progress::ProgressLine;
 use crate::screen::{Report, Screen};
 use clap::Subcommand;
-use serde_json::json;
-use sotto_catalog::{Catalog, CatalogError, PublicKey, SignedCatalog, TableName};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sotto_catalog::{Catalog, CatalogError, PublicKey, RowsRoot, SignedCatalog, TableName};
 use sotto_client::cache::Cache;
 use sotto_core::{Artifact, Epoch, SchemeEntry};
 use sotto_db::{ImageFile, PathKind, TableDir, audit};
@@ -75,6 +76,25 @@ struct AuditRows {
     pin: Option<PublicKey>,
 }
 
+/// Tables whose rows match what their publisher signed.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AuditReport<'a> {
+    audited: Vec<AuditedTable<'a>>,
+}
+
+/// A table whose rows match what its publisher signed.
+#[derive(Serialize, JsonSchema)]
+struct AuditedTable<'a> {
+    /// Name of the table.
+    table: &'a TableName,
+    epoch: Epoch,
+    /// Number of rows.
+    rows: u64,
+    rows_root: RowsRoot,
+    /// Public key of the publisher.
+    public_key: String,
+}
+
 impl AuditRows {
     fn run(self, screen: Screen) -> Result<Report> {
         let bars = screen.bars();
@@ -85,10 +105,8 @@ impl AuditRows {
         bars.finish();
         let tables = audited.iter().map(|(catalog, key)| {
             let Catalog { table, epoch, rows, rows_root, .. } = catalog;
-            let key = key.to_string();
-            let json = json!({
-                "table": table, "epoch": epoch, "rows": rows, "rows_root": rows_root, "public_key": key,
-            });
+            let public_key = key.to_string();
+            let json = AuditedTable { table, epoch: *epoch, rows: *rows, rows_root: *rows_root, public_key };
             (
                 format!(
                     "table {table}, epoch {epoch}: all {rows} rows match the signed root {}",
@@ -97,8 +115,8 @@ impl AuditRows {
                 json,
             )
         });
-        let (lines, tables): (Vec<_>, Vec<_>) = tables.unzip();
-        Ok(Report::new(lines.join("\n"), &json!({ "audited": tables })))
+        let (lines, audited): (Vec<_>, Vec<_>) = tables.unzip();
+        Ok(Report::new(lines.join("\n"), &AuditReport { audited }))
     }
 
     fn local(&self, bars: &ProgressLine) -> Result<Vec<(Catalog, PublicKey)>> {
@@ -213,15 +231,32 @@ impl Evidence {
             let texts = [one.first.as_slice(), one.other.as_slice(), &[statement.as_bytes(), b"\n"].concat()];
             files.iter().zip(texts).try_for_each(|(name, bytes)| write(name, bytes))?;
             lines.push(format!("{name}: {statement}"));
-            evidence.push(
-                json!({ "publisher": one.publisher.to_string(), "files": files, "statement": statement }),
-            );
+            evidence.push(EvidenceFiles { publisher: one.publisher.to_string(), files, statement });
         }
         if all.is_empty() {
             lines.push("no evidence in this cache".to_owned());
         }
-        let evidence = json!({ "evidence": evidence });
-        write("evidence.json", format!("{evidence:#}\n").as_bytes())?;
-        Ok(Report::new(lines.join("\n"), &evidence))
+        let report = EvidenceReport { evidence };
+        let text =
+            serde_json::to_string_pretty(&report).map_err(|error| Failure::internal(error.to_string()))?;
+        write("evidence.json", format!("{text}\n").as_bytes())?;
+        Ok(Report::new(lines.join("\n"), &report))
     }
+}
+
+/// Evidence against publishers that signed two documents which contradict each other.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EvidenceReport {
+    evidence: Vec<EvidenceFiles>,
+}
+
+/// Evidence against one publisher.
+#[derive(Serialize, JsonSchema)]
+struct EvidenceFiles {
+    /// Public key of the publisher.
+    publisher: String,
+    /// Names of the files: the two documents, and the statement.
+    files: [String; 3],
+    /// What they prove.
+    statement: String,
 }

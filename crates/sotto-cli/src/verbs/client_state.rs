@@ -8,10 +8,11 @@ use crate::connect_args;
 use crate::connect_args::{ConnectArgs, EventLog, default_cache};
 use crate::failure::{Failure, Result};
 use crate::screen::{Report, Screen, grid, units};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_catalog::TableName;
 use sotto_client::{Stack, Table};
-use sotto_core::{Budget, ExpectOrDefault};
+use sotto_core::{Budget, Epoch, ExpectOrDefault};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -58,11 +59,23 @@ impl Prepare {
             ("left", format!("{} queries", units::count(left.expect_or_default("its client has a budget")))),
             ("streamed", units::bytes(came)),
         ]);
-        let json = json!({
-            "table": name, "epoch": epoch, "budget": left, "artifact_bytes": came, "events": happened,
-        });
+        let json = PrepareReport { table: name, epoch, budget: left, artifact_bytes: came, events: happened };
         Ok(Report::new(text, &json))
     }
+}
+
+/// Hints that were made in advance.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PrepareReport<'a> {
+    /// Name of the table.
+    table: &'a TableName,
+    epoch: Epoch,
+    /// Number of queries that the hints allow.
+    budget: Option<u64>,
+    /// Bytes that were downloaded.
+    artifact_bytes: u64,
+    /// What happened meanwhile, in sentences.
+    events: Vec<String>,
 }
 
 const FORGET_EXAMPLE: &str = "\
@@ -104,6 +117,15 @@ impl Forget {
             true => format!("forgotten: the next key and epoch seen of {table} are trusted, so pin its key"),
             false => format!("{} has no entry for {table} at that address", cache.display()),
         };
-        Ok(Report::new(text, &json!({ "table": table, "forgotten": forgotten })))
+        Ok(Report::new(text, &ForgetReport { table, forgotten }))
     }
+}
+
+/// A table that the cache forgot.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ForgetReport<'a> {
+    /// Name of the table or stack.
+    table: &'a str,
+    /// Whether the cache had an entry for it.
+    forgotten: bool,
 }

@@ -4,7 +4,8 @@ use crate::failure::{Failure, Result};
 use crate::screen::Report;
 use clap::Command;
 use clap_complete::Shell;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::PathBuf;
 
 const COMPLETIONS_EXAMPLE: &str = "\
@@ -30,7 +31,7 @@ impl Completions {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, "sotto", &mut script);
         let script = String::from_utf8_lossy(&script);
-        Report::new(script.trim_end(), &json!({ "shell": self.shell.to_string(), "script": script }))
+        Report::new(script.trim_end(), &CompletionsReport { shell: self.shell.to_string(), script: &script })
     }
 }
 
@@ -51,6 +52,21 @@ impl Man {
         // The verb `help` has a page for each verb, which would say nothing.
         clap_mangen::generate_to(command.disable_help_subcommand(true), &self.out).map_err(failed)?;
         let folder = self.out.display().to_string();
-        Ok(Report::new(format!("wrote the manual's pages to {folder}"), &json!({ "folder": folder })))
+        Ok(Report::new(format!("wrote the manual's pages to {folder}"), &FolderReport { folder }))
     }
+}
+
+/// A shell's script.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CompletionsReport<'a> {
+    /// Name of the shell.
+    shell: String,
+    script: &'a str,
+}
+
+/// A folder that was written to.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FolderReport {
+    /// Path of the folder.
+    pub(crate) folder: String,
 }

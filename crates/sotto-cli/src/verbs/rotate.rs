@@ -3,10 +3,11 @@
 use crate::connect_args::duration;
 use crate::failure::{Failure, Result};
 use crate::screen::{Report, grid};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_db::key_rotation::{KeyFiles, KeyRotation, rotate};
 use sotto_db::{PathKind, TableDir, publish_log};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const EXAMPLE: &str = "\
@@ -82,8 +83,21 @@ impl RotateKey {
         }
         text += "\n\nnext: sotto update or sotto encode, which signs with the new key; tell new clients to pin it";
         let (from, to) = (from.to_string(), to.to_string());
-        Ok(Report::new(text, &json!({ "from": from, "to": to, "until": until, "retired": retired })))
+        Ok(Report::new(text, &RotationReport { from, to, until: *until, retired: retired.as_deref() }))
     }
+}
+
+/// A change of a signing key.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RotationReport<'a> {
+    /// Public key that signed before.
+    from: String,
+    /// Public key that signs from the next epoch on.
+    to: String,
+    /// Time until which clients follow the change, in seconds since 1970.
+    until: u64,
+    /// Path of the old key, if it was moved.
+    retired: Option<&'a Path>,
 }
 
 /// Refuses a table of Apple's lookups, which no key signs.

@@ -1,10 +1,11 @@
 //! `sotto schemes`: the schemes of this build, and the facts and parameter sets of one.
 
 use crate::failure::Result;
-use crate::screen::{Report, grid, with_fields};
+use crate::screen::{Report, grid};
 use crate::source_args::{SchemeArg, scheme};
-use serde_json::{Value, json};
-use sotto_core::{NamedSet, SchemeEntry};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sotto_core::{NamedSet, SchemeEntry, SchemeMetadata};
 
 const EXAMPLE: &str = "\
 Example:
@@ -26,7 +27,7 @@ impl Schemes {
             Some(scheme) => {
                 let entry = scheme.entry();
                 let text = format!("{}\n{}\n\n{}", entry.id, grid::facts(facts(entry)), sets(entry));
-                Ok(Report::new(text, &scheme_json(entry)?))
+                Ok(Report::new(text, &SchemeReport::new(entry)))
             }
             None => {
                 let columns = "scheme | publication | hidden by | >servers";
@@ -36,8 +37,8 @@ impl Schemes {
                 });
                 let text = grid::grid(columns, rows)
                     + "\n\n`sotto schemes NAME` shows what a scheme rests on, and its parameter sets.";
-                let all = sotto_registry::SCHEMES.iter().map(|entry| scheme_json(entry));
-                Ok(Report::new(text, &json!({ "schemes": all.collect::<Result<Vec<_>>>()? })))
+                let schemes = sotto_registry::SCHEMES.iter().map(|entry| SchemeReport::new(entry)).collect();
+                Ok(Report::new(text, &SchemesReport { schemes }))
             }
         }
     }
@@ -75,9 +76,39 @@ fn sets(entry: &SchemeEntry) -> String {
     format!("Parameter sets, for `sotto encode --set`:\n{}", grid::facts(lines))
 }
 
-fn scheme_json(entry: &SchemeEntry) -> Result<Value> {
-    let sets = (entry.sets)();
-    let sets: Vec<_> = sets.iter().map(|set| json!({ "name": set.name, "about": set.about })).collect();
-    let (id, servers, trust) = (entry.id.0, entry.servers, entry.trust());
-    with_fields(&entry.metadata, json!({ "id": id, "servers": servers, "trust": trust, "sets": sets }))
+/// The schemes of this build.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SchemesReport {
+    schemes: Vec<SchemeReport>,
+}
+
+/// A scheme.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SchemeReport {
+    #[serde(flatten)]
+    metadata: SchemeMetadata,
+    /// Name of the scheme, with its version.
+    id: &'static str,
+    /// Number of servers, each of another operator.
+    servers: usize,
+    /// Who must be trusted.
+    trust: String,
+    /// Named parameter sets.
+    sets: Vec<SetReport>,
+}
+
+/// A named parameter set.
+#[derive(Serialize, JsonSchema)]
+struct SetReport {
+    name: &'static str,
+    /// What the set is for.
+    about: &'static str,
+}
+
+impl SchemeReport {
+    fn new(entry: &SchemeEntry) -> Self {
+        let sets = (entry.sets)().iter().map(|NamedSet { name, about }| SetReport { name, about }).collect();
+        let (id, servers, trust) = (entry.id.0, entry.servers, entry.trust());
+        SchemeReport { metadata: entry.metadata, id, servers, trust, sets }
+    }
 }

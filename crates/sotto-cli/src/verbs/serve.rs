@@ -5,8 +5,10 @@ mod logging;
 
 use crate::failure::{Failure, Result};
 use crate::screen::{Report, Screen, units};
-use serde_json::json;
-use sotto_catalog::{Catalog, PublicKey, Stack, TableKind};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sotto_catalog::{Catalog, PublicKey, Stack, TableKind, TableName};
+use sotto_core::Epoch;
 use sotto_db::{StackDir, TablePlacement, publish_log};
 use sotto_guest_server::GuestConfig;
 use sotto_server::{
@@ -205,7 +207,7 @@ impl Serve {
             .map_err(|error| Failure::internal(format!("cannot listen for signals: {error}")))?;
         let cut_off = shutdown.unfinished;
         let text = format!("ended; {cut_off} connections were closed before they finished");
-        Ok(Report::new(text, &json!({ "event": "ended", "cut_off": cut_off })))
+        Ok(Report::new(text, &EndReport { event: "ended", cut_off }))
     }
 
     /// The configuration file, if there is one, with the command line's options applied.
@@ -336,17 +338,110 @@ fn startup_report(
         let live = if *live == 1 { String::new() } else { format!(", {live} configurations") };
         lines.push(format!("use case {name}: Apple's private lookups{live}"));
     }
-    let json = json!({
-        "event": "serving",
-        "public": public,
-        "admin": admin,
-        "kernels": kernels,
-        "tables": own.iter().map(StartupTable::json).collect::<Vec<_>>(),
-        "stacks": stacks.iter().map(|(stack, key)| stack_json(stack, key)).collect::<Vec<_>>(),
-        "use_cases": use_cases.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-        "certificate": running.own.as_ref().map(|own| &own.pem),
-    });
+    let json = StartReport {
+        event: "serving",
+        public,
+        admin,
+        kernels,
+        tables: own.iter().map(StartupTable::report).collect(),
+        stacks: stacks.iter().map(|(stack, key)| ServedStack::new(stack, key)).collect(),
+        use_cases: use_cases.iter().map(|(name, _)| name.to_string()).collect(),
+        certificate: running.own.as_ref().map(|own| own.pem.clone()),
+    };
     Report::new(lines.join("\n"), &json)
+}
+
+/// What is served, and where, once the server answers.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StartReport<'a> {
+    /// Always `serving`.
+    event: &'static str,
+    /// Address for clients.
+    public: String,
+    /// Address for the operator.
+    admin: String,
+    /// Kernels that answers are computed with.
+    kernels: &'a str,
+    tables: Vec<ServedTable>,
+    stacks: Vec<ServedStack>,
+    /// Names of the tables of Apple's lookups.
+    use_cases: Vec<String>,
+    /// The self-signed certificate in PEM, if the server has one.
+    certificate: Option<String>,
+}
+
+/// A table at the start of a server.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum ServedTable {
+    /// A table that is not served.
+    Refused {
+        /// Name of the table.
+        table: String,
+        /// Always `refused`.
+        standing: &'static str,
+        /// Why it is not served.
+        why: Option<String>,
+    },
+    /// A table that is served, or will be once its image is checked.
+    Live {
+        /// Name of the table.
+        table: TableName,
+        /// `served`, or `reading` while its image is being checked.
+        standing: &'static str,
+        epoch: Epoch,
+        /// Number of rows.
+        rows: u64,
+        /// Bytes of a row.
+        row_bytes: u64,
+        /// Whether rows are masked, so that each needs an evaluation.
+        symmetric: bool,
+        /// Name of the scheme.
+        scheme: String,
+        /// Number of servers that a query is sent to.
+        servers: u32,
+        /// Role of this server, counted from 0.
+        role: u8,
+        /// Where the table is in memory, once that is decided.
+        resident: Option<Resident>,
+        /// Public key that signed the catalog.
+        public_key: String,
+    },
+}
+
+/// Where a table is in memory.
+#[derive(Serialize, JsonSchema)]
+struct Resident {
+    bytes: u64,
+    /// `memory` for a copy, or `file` for the mapped file.
+    place: &'static str,
+    /// Share of the bytes on huge pages, if the system reports it.
+    huge_share: Option<f64>,
+    /// Reason for the place.
+    why: String,
+}
+
+/// A stack at the start of a server.
+#[derive(Serialize, JsonSchema)]
+struct ServedStack {
+    /// Name of the stack.
+    stack: String,
+    epoch: Epoch,
+    /// Names of the layers.
+    layers: Vec<String>,
+    /// Names of the tables.
+    tables: Vec<String>,
+    /// Public key that signed the stack.
+    public_key: String,
+}
+
+/// The end of a server.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EndReport {
+    /// Always `ended`.
+    event: &'static str,
+    /// Number of connections that were closed before they finished.
+    cut_off: usize,
 }
 
 /// A table in the report.
@@ -417,37 +512,37 @@ impl StartupTable {
         ))
     }
 
-    fn json(&self) -> serde_json::Value {
+    fn report(&self) -> ServedTable {
         let (live, standing, why) = match &self.standing {
             TableStatus::Live(table) => (Some(table), "served", None),
             TableStatus::Reading(table, _) => (Some(table), "reading", None),
-            TableStatus::Refused(why) => (None, "refused", Some(why)),
+            TableStatus::Refused(why) => (None, "refused", Some(why.to_string())),
         };
-        let Some(live) = live else { return json!({ "table": self.name, "standing": standing, "why": why }) };
+        let Some(live) = live else {
+            return ServedTable::Refused { table: self.name.clone(), standing, why };
+        };
         let catalog = live.catalog();
-        json!({
-            "table": catalog.table,
-            "standing": standing,
-            "epoch": catalog.epoch,
-            "rows": catalog.rows,
-            "row_bytes": catalog.row_bytes,
-            "symmetric": is_symmetric(catalog),
-            "scheme": catalog.scheme,
-            "servers": catalog.servers,
-            "role": live.pin().server,
-            "resident": live.residence().map(resident_json),
-            "public_key": live.public_key().to_string(),
-        })
+        ServedTable::Live {
+            table: catalog.table.clone(),
+            standing,
+            epoch: catalog.epoch,
+            rows: catalog.rows,
+            row_bytes: catalog.row_bytes,
+            symmetric: is_symmetric(catalog),
+            scheme: catalog.scheme.clone(),
+            servers: catalog.servers,
+            role: live.pin().server,
+            resident: live.residence().map(Resident::from),
+            public_key: live.public_key().to_string(),
+        }
     }
 }
 
-fn resident_json(residence: TablePlacement) -> serde_json::Value {
-    json!({
-        "bytes": residence.bytes,
-        "place": if residence.is_copy { "memory" } else { "file" },
-        "huge_share": residence.huge_share,
-        "why": residence.why.to_string(),
-    })
+impl From<TablePlacement> for Resident {
+    fn from(placement: TablePlacement) -> Self {
+        let TablePlacement { bytes, is_copy, huge_share, why } = placement;
+        Resident { bytes, place: if is_copy { "memory" } else { "file" }, huge_share, why: why.to_string() }
+    }
 }
 
 fn is_symmetric(catalog: &Catalog) -> bool {
@@ -471,12 +566,14 @@ fn described(live: &TableEpoch, standing: &str) -> String {
     )
 }
 
-fn stack_json(stack: &Stack, key: &PublicKey) -> serde_json::Value {
-    json!({
-        "stack": stack.stack,
-        "epoch": stack.epoch,
-        "layers": stack.layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>(),
-        "tables": stack.shards.iter().map(|shard| &shard.table).collect::<Vec<_>>(),
-        "public_key": key.to_string(),
-    })
+impl ServedStack {
+    fn new(stack: &Stack, key: &PublicKey) -> Self {
+        ServedStack {
+            stack: stack.stack.to_string(),
+            epoch: stack.epoch,
+            layers: stack.layers.iter().map(|layer| layer.name.clone()).collect(),
+            tables: stack.shards.iter().map(|shard| shard.table.to_string()).collect(),
+            public_key: key.to_string(),
+        }
+    }
 }

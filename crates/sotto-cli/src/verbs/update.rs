@@ -1,22 +1,36 @@
 //! `sotto update`: makes the next epoch from a file of changed rows, and encodes only what changed.
 
 use crate::failure::{Exit, Failure, Result};
-use crate::publication::{log_json, log_line, signing_key};
+use crate::publication::{log_line, signing_key};
 use crate::screen::{Report, Screen, grid, units};
-use crate::table_summary::{stages_json, took};
+use crate::table_summary::{StageSeconds, stage_seconds, took};
 use crate::update_args::{NEXT, Update, changes_text, dry_run};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use sotto_catalog::{BatchAccess, Stack, TableKind};
 use sotto_db::epoch::KEY;
 use sotto_db::ingest::FileOptions;
 use sotto_db::retention::retain_all;
 use sotto_db::update::{StackSummary, read_stack_update, read_update};
 use sotto_db::{
-    ChangeFile, PathKind, Retention, RetentionSummary, StackDir, TableDir, UpdateOptions, UpdateSummary,
-    WriteLock, retain,
+    ChangeFile, LogUpdate, PathKind, Retention, RetentionSummary, StackDir, TableDir, UpdateOptions,
+    UpdateSummary, WriteLock, retain,
 };
 use std::time::Duration;
+
+/// The next epoch of a table or stack; `summary` says what was done.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UpdateReport<'a, T> {
+    summary: &'a T,
+    /// What became of old epochs, if `--keep-epochs` is given.
+    retained: Option<&'a RetentionSummary>,
+    /// Public key of the publisher.
+    public_key: String,
+    /// What was added to the publisher's log, if there is one.
+    log: Option<LogUpdate>,
+    /// Seconds of each stage.
+    stages_s: StageSeconds,
+}
 
 impl Update {
     pub(crate) fn run(self, screen: Screen) -> Result<Report> {
@@ -101,7 +115,7 @@ impl Update {
     fn end(
         &self,
         mut text: Vec<String>,
-        done: &impl Serialize,
+        summary: &(impl Serialize + JsonSchema),
         retained: Option<&RetentionSummary>,
         options: &UpdateOptions<'_>,
         stages: &[(String, Duration)],
@@ -113,13 +127,8 @@ impl Update {
         let log = self.publish.write(&self.dir, options.key)?;
         text.extend(log.as_ref().map(log_line));
         text.push(NEXT.to_owned());
-        let json = json!({
-            "summary": done,
-            "retained": retained,
-            "public_key": options.key.public().to_string(),
-            "log": log_json(log.as_ref()),
-            "stages_s": stages_json(stages),
-        });
+        let (public_key, stages_s) = (options.key.public().to_string(), stage_seconds(stages));
+        let json = UpdateReport { summary, retained, public_key, log, stages_s };
         Ok(Report::new(text.join("\n"), &json))
     }
 

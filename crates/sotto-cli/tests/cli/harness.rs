@@ -1,5 +1,6 @@
 //! Running the command, and a server next to it.
 
+use crate::schemas;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -43,11 +44,10 @@ pub(crate) fn unchanged<S: AsRef<OsStr>>(args: &[S]) -> Outcome {
         .timeout(Duration::from_secs(300));
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Outcome {
-        code: output.status.code().expect("ended by a signal"),
-        stdout: text(output.stdout),
-        stderr: text(output.stderr),
-    }
+    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+    let args: Vec<String> = args.iter().map(|arg| arg.as_ref().to_string_lossy().into_owned()).collect();
+    schemas::check(&args, &stdout, &stderr);
+    Outcome { code: output.status.code().expect("ended by a signal"), stdout, stderr }
 }
 
 /// Runs a command line, whose words have no spaces.
@@ -175,6 +175,7 @@ impl Served {
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         let mut first = String::new();
         lines.read_line(&mut first).unwrap();
+        schemas::check_line("serve", &first);
         let hello: Value = serde_json::from_str(&first).unwrap_or_else(|error| panic!("{error}: {first:?}"));
         assert_eq!(hello["event"], "serving");
         let address = |name: &str| hello[name].as_str().unwrap().to_owned();
@@ -207,6 +208,7 @@ impl Served {
         let code = wait(&mut self.child).code().expect("it ends by itself");
         let mut rest = String::new();
         self.lines.read_to_string(&mut rest).unwrap();
+        rest.lines().for_each(|line| schemas::check_line("serve", line));
         (code, rest.lines().last().unwrap_or_default().to_owned())
     }
 }

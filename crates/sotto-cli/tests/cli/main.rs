@@ -24,6 +24,7 @@
 //! | [`lab`] | `bench`, `demo`, `leakage`, `self-test` |
 //! | [`documents`] | runs every command of the README, the guides and the cookbook; the plot of schemes |
 //! | [`first_lookup`] | the example of the README, from Rust |
+//! | [`schemas`] | what all of these print as JSON fits its schema |
 //! | [`json_keys`] | the ledger's page of what verbs print with `--json` |
 
 // Clippy knows tests by their attribute, and what they share has none.
@@ -47,6 +48,7 @@ mod oblivious;
 mod operations;
 mod quickstart;
 mod relay;
+mod schemas;
 mod schemes;
 mod shards;
 mod silence;

@@ -9,6 +9,7 @@ use sotto_core::{ExpectOrDefault, Misuse, Result};
 
 /// Rule for the value of a block that several ranges cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockRule {
     /// The value of the range that contains the block's first key.

@@ -30,6 +30,7 @@ pub type FindScheme = fn(&str) -> Option<&'static SchemeEntry>;
 
 /// Summary of an update of a stack.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StackSummary {
     /// Epoch of the updated stack.
     pub epoch: Epoch,

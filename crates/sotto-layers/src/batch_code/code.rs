@@ -141,6 +141,7 @@ impl CodeSizes {
 /// The parameters that client and publisher must agree on. A stack has them under [`NAME`], as the
 /// last of its layers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Rows of the table.
@@ -155,6 +156,7 @@ pub struct Params {
     /// buckets.
     pub spare: usize,
     /// The seed of the permutations, drawn when the buckets are written.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub seed: PublicSeed,
 }
 

@@ -19,6 +19,7 @@ pub const MAX_KEY_BYTES: u32 = 4096;
 
 /// The form of a table's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum KeyForm {

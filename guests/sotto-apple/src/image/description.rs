@@ -25,6 +25,7 @@ pub const ALIGNMENT: u64 = 4096;
 
 /// Description of a use case in its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UseCaseDescription {
     pub(super) format: String,
@@ -44,6 +45,7 @@ pub struct UseCaseDescription {
     pub value_bytes: u64,
     /// Public key of the function that seals the rows of a symmetric table.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "super::oprf::digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub oprf: Option<PublicKey>,
     /// Shapes of the shards.
     pub shards: Vec<ShardShape>,
@@ -53,6 +55,7 @@ pub struct UseCaseDescription {
 
 /// Kind of lookups in a use case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum UseCaseKind {
     /// Rows are requested by key.
@@ -73,6 +76,7 @@ pub enum UseCaseKind {
 
 /// Name of a [`Compression`] of clients' keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyCompression {
     /// One key for each round.
@@ -96,6 +100,7 @@ impl From<KeyCompression> for Compression {
 
 /// Shape of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ShardShape {
     /// Number of rows in the shard.

@@ -124,6 +124,24 @@ fn ledger_of_metrics() {
     lines.sort();
     assert!(lines.len() > 30, "{sample}");
     ledger::check("metrics.txt", &lines.concat());
+    metrics.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let rows = metrics.iter().map(|(name, metric)| {
+        // As it is scraped.
+        let total = if metric.kind == "counter" { "_total" } else { "" };
+        let labels = metric.labels.iter().map(|(name, values)| {
+            let values: Vec<_> = values.iter().filter(|value| value.replace(' ', "_") != *name).collect();
+            let values: Vec<_> = values.iter().map(|value| format!("`{value}`")).collect();
+            if values.is_empty() { format!("`{name}`") } else { format!("`{name}`: {}", values.join(", ")) }
+        });
+        let labels: Vec<String> = labels.collect();
+        format!("| `{name}{total}` | {} | {} | {} |\n", metric.kind, labels.join("; "), metric.help)
+    });
+    let heading = "| metric | type | labels | meaning |\n|---|---|---|---|\n";
+    ledger::check_block(
+        "docs/reference/metrics.md",
+        "metrics",
+        &format!("{heading}{}", rows.collect::<String>()),
+    );
 }
 
 /// The value of a constant, looked for in these texts, the nearest first.
@@ -186,4 +204,14 @@ fn ledger_of_refusals() {
         format!("{} {}{retry}: {}\n", code.status(), code.text(), code.fix())
     });
     ledger::check("refusals.txt", &lines.collect::<String>());
+    let rows = ProblemCode::ALL.iter().map(|code| {
+        let again = if code.is_retryable() { "yes" } else { "" };
+        format!("| {} | `{}` | {again} | {} |\n", code.status(), code.text(), code.fix())
+    });
+    let heading = "| status | code | retry | what a client does |\n|---|---|---|---|\n";
+    ledger::check_block(
+        "docs/reference/refusals.md",
+        "refusals",
+        &format!("{heading}{}", rows.collect::<String>()),
+    );
 }

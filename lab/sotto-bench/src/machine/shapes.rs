@@ -23,7 +23,7 @@ const ROUNDS: usize = 3;
 const CLEARLY: f64 = 0.95;
 
 /// The shapes that kernels have on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Shapes {
     /// The identity of the measurement: processor, kernels, version of sotto.
     machine: String,
@@ -34,7 +34,7 @@ pub struct Shapes {
 }
 
 /// The shapes of one kernel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KernelShapes {
     /// Name of the kernel: `scan`, `tiles` or `select`.
     pub kernel: String,
@@ -47,7 +47,7 @@ pub struct KernelShapes {
 }
 
 /// The time of one shape.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Trial {
     /// Name of the shape.
     pub shape: String,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sotto_pages::PageKind;
 
 /// The table of a case.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct TableFacts {
     /// The shape in words: `2^20 x 256 B`.
     pub shape: String,
@@ -19,7 +19,7 @@ pub struct TableFacts {
 }
 
 /// The method of fetching a table's rows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct FetchMethod {
     /// Name of the scheme.
     pub scheme: String,
@@ -32,7 +32,7 @@ pub struct FetchMethod {
 }
 
 /// The results of one measured case.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct MeasuredCase {
     /// The table of the case.
     pub table: TableFacts,
@@ -67,11 +67,13 @@ pub struct MeasuredCase {
     pub rate_ratio: f64,
     /// Memory the server added to the process: mapped image after one full read, and buffers while answering.
     pub server_memory_bytes: Option<u64>,
-    /// Estimated security.
+    /// Estimated security; null in JSON if no computation breaks it.
+    #[schemars(with = "Option<f64>")]
     pub security_bits: f64,
     /// The model of the security estimate.
     pub security_model: String,
-    /// Bound on the failure of one lookup.
+    /// Bound on the failure of one lookup; null in JSON if it cannot fail.
+    #[schemars(with = "Option<f64>")]
     pub failure_log2: f64,
     /// Answers compared with the generated rows; all were right.
     pub checked_answers_count: u64,
@@ -94,7 +96,7 @@ pub struct MeasuredCase {
 }
 
 /// The location of a table while it was answered from, as a server with default options holds it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct TablePlacement {
     /// Bytes that answers are made from.
     pub held_bytes: u64,
@@ -110,7 +112,7 @@ pub struct TablePlacement {
 }
 
 /// Costs of encoding a table.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct OfflineCost {
     /// Seconds from rows to a finished image.
     pub total_s: f64,
@@ -131,7 +133,7 @@ pub struct OfflineCost {
 }
 
 /// Costs of preparing a client, before its first query.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ClientSetup {
     /// Milliseconds of the client: absorbing artifacts, and making keys.
     pub prepare_ms: f64,
@@ -144,7 +146,7 @@ pub struct ClientSetup {
 }
 
 /// Costs of moving a table to its next epoch.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct UpdateCost {
     /// Rows of which every byte changed.
     pub changed_rows_count: u64,
@@ -165,7 +167,7 @@ pub struct UpdateCost {
 }
 
 /// A stage of encoding.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct EncodeStage {
     /// The stage's name, as the scheme reports it.
     pub name: String,
@@ -174,7 +176,7 @@ pub struct EncodeStage {
 }
 
 /// Lookups answered together.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Batch {
     /// Number of clients' lookups in one pass.
     pub batch_count: usize,
@@ -204,7 +206,7 @@ pub struct Batch {
 }
 
 /// Bytes on the wire, counted on the messages themselves, framing excluded.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Traffic {
     /// Bytes of artifacts that a client fetches once per epoch.
     pub once_bytes: u64,
@@ -244,7 +246,7 @@ impl Traffic {
 }
 
 /// Costs of the same lookup without the scheme.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Baseline {
     /// Name of the alternative.
     pub name: &'static str,
@@ -257,7 +259,7 @@ pub struct Baseline {
 }
 
 /// Figures computed from parameters, not measured.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct ModeledCase {
     /// The table of the case.
     pub table: TableFacts,
@@ -273,9 +275,11 @@ pub struct ModeledCase {
     /// Time of reading the table once at the rate that this run measured; no scan can be faster.
     /// Absent if nothing ran.
     pub read_floor_ms: Option<f64>,
-    /// Estimated security.
+    /// Estimated security; null in JSON if no computation breaks it.
+    #[schemars(with = "Option<f64>")]
     pub security_bits: f64,
-    /// Bound on the failure of one lookup.
+    /// Bound on the failure of one lookup; null in JSON if it cannot fail.
+    #[schemars(with = "Option<f64>")]
     pub failure_log2: f64,
 }
 
@@ -291,7 +295,7 @@ impl ModeledCase {
 }
 
 /// A case that did not run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SkippedCase {
     /// The table of the case.
     pub table: TableFacts,
@@ -318,7 +322,7 @@ impl MeasuredCase {
 }
 
 /// Consecutive lookups with nothing in between, and their share of the preparation.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SeriesReport {
     /// Number of lookups, of random rows, each a new one.
     pub lookups_count: usize,
@@ -348,7 +352,7 @@ pub struct SeriesReport {
 }
 
 /// Costs of hints that a server made on request.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HintServerCost {
     /// Number of hint requests.
     pub requests_count: u64,
@@ -368,7 +372,7 @@ impl HintServerCost {
 }
 
 /// Lookups of one case in one order of steps, on some threads.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct StepReport {
     /// The scheme's name for the order.
     pub order: String,
@@ -383,7 +387,7 @@ pub struct StepReport {
 }
 
 /// A step of an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// The step's name, as the server or a publication gives it.
@@ -393,7 +397,7 @@ pub struct Step {
 }
 
 /// The links on which a lookup is quicker than downloading the table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct BreakEven {
     /// Milliseconds of client and server for a lookup.
     pub work_ms: f64,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const FILE: &str = include_str!("../../published.toml");
 
 /// One published row. Fields the source does not give are absent, never estimated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedRow {
     /// The scheme, by its paper's name.
@@ -70,7 +70,7 @@ pub struct PublishedRow {
 }
 
 /// A published line about one tree.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PublishedTree {
     /// The tree of the line.
     pub tree: Tree,

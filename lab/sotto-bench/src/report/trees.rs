@@ -10,7 +10,7 @@ use sotto_tree::PerfectTree;
 use std::iter::once;
 
 /// A perfect tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Tree {
     /// The number of leaves as a power of the arity: `2^20`.
     pub name: String,
@@ -35,7 +35,7 @@ impl Tree {
 }
 
 /// The results for one tree, one method, and one scheme if any.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct TreeMeasured {
     /// The tree of the line.
     pub tree: Tree,
@@ -90,7 +90,7 @@ impl TreeMeasured {
 }
 
 /// The figures of a tree's proofs. Each of them is a table of the papers, or half of one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TreeFigures {
     /// Milliseconds of making what building and querying need: a coloring, or a batch code's
@@ -119,7 +119,7 @@ pub struct TreeFigures {
 }
 
 /// A line that did not run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct TreeSkipped {
     /// The tree of the line.
     pub tree: Tree,

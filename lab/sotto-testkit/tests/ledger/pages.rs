@@ -1,7 +1,7 @@
-//! Tables of the documentation and of the browser's package that repeat what a scheme's entry says.
+//! Tables of the documentation and of the browser's package that repeat what the code declares.
 
 use serde_json::Value;
-use sotto_core::{Hiding, SchemeEntry};
+use sotto_core::{ErrorKind, Exit, Fault, Hiding, SchemeEntry};
 use sotto_registry::SCHEMES;
 use sotto_testkit::ledger;
 use std::fmt::Write;
@@ -159,6 +159,28 @@ fn check_sizes() {
     };
     let headings = "scheme | hidden by | query | answer | once per client | server";
     ledger::check_block("docs/schemes.md", "sizes", &table(headings, schemes().iter().filter_map(row)));
+}
+
+#[test]
+fn ledger_of_the_page_of_errors() {
+    let code = |exit: Exit| format!("{} `{}`", exit as u8, format!("{exit:?}").to_lowercase());
+    let done = "0 `done` | The command did what it was asked.".to_owned();
+    let exits = Exit::ALL.iter().map(|(exit, meaning)| format!("{} | {meaning}", code(*exit)));
+    let exits = table("exit code | meaning", std::iter::once(done).chain(exits));
+    ledger::check_block("docs/reference/errors.md", "exit-codes", &exits);
+    let row = |(kind, meaning): &(ErrorKind, &str)| {
+        let name = serde_json::to_value(kind).unwrap();
+        let whose = match Fault::from(*kind) {
+            Fault::Caller => "the caller",
+            Fault::Server => "the server, its operator or the publisher",
+            Fault::Network => "the network, or nobody",
+            Fault::Machine => "the client's machine",
+        };
+        format!("`{}` | {meaning} | {whose} | {}", name.as_str().unwrap(), code((*kind).into()))
+    };
+    let kinds =
+        table("kind | meaning | who can resolve it | exit code of most", ErrorKind::ALL.iter().map(row));
+    ledger::check_block("docs/reference/errors.md", "error-kinds", &kinds);
 }
 
 #[test]

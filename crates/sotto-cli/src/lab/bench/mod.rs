@@ -8,17 +8,18 @@
 //! | `soak` | a server over a long time, with everything that happens meanwhile |
 
 pub(crate) mod load;
-mod server;
-mod soak;
+pub(crate) mod server;
+pub(crate) mod soak;
 
 use crate::calibration;
 use crate::failure::{Failure, FileContext, Result};
 use crate::screen::progress::StageUnit;
 use crate::screen::{Report, Screen};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use sotto_bench::calibrate::{calibrate as measure, predict};
 use sotto_bench::regression::{GuardReport, guard};
+use sotto_bench::report::DefinitionInfo;
 use sotto_bench::{Options, Progress, load, machine, shipped};
 use sotto_plan::Calibration;
 use std::path::{Path, PathBuf};
@@ -200,7 +201,7 @@ impl Bench {
     }
 
     /// Writes the figures to the file that was given, and reports them.
-    fn report(&self, table: &str, figures: &impl Serialize) -> Result<Report> {
+    fn report(&self, table: &str, figures: &(impl Serialize + JsonSchema)) -> Result<Report> {
         if let Some(path) = &self.out {
             let json = serde_json::to_string_pretty(figures);
             write(path, &json.map_err(|error| Failure::internal(error.to_string()))?)?;
@@ -214,9 +215,15 @@ fn list() -> Result<Report> {
     for definition in shipped() {
         let definition = load(definition.name)?;
         lines.push(format!("  {:<15} {}", definition.name, definition.about));
-        names.push(json!({ "name": definition.name, "about": definition.about }));
+        names.push(DefinitionInfo { name: definition.name, about: definition.about });
     }
-    Ok(Report::new(lines.join("\n"), &json!({ "definitions": names })))
+    Ok(Report::new(lines.join("\n"), &DefinitionsReport { definitions: names }))
+}
+
+/// The definitions that ship with sotto.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DefinitionsReport {
+    definitions: Vec<DefinitionInfo>,
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -15,6 +15,7 @@ use crate::lab::bench::load::{
 };
 use crate::screen::progress::StageUnit;
 use crate::screen::{Screen, grid, units};
+use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_bench::Options;
 use sotto_db::TableDir;
@@ -27,7 +28,7 @@ use std::time::{Duration, Instant};
 const ROUNDS: usize = 5;
 
 /// The result of one setting.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct ThroughputRow {
     clients: usize,
     queries_per_pass_at_most: usize,
@@ -39,7 +40,7 @@ struct ThroughputRow {
 }
 
 /// Result of `bench server`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ThroughputReport {
     table: String,
     scheme: String,
@@ -168,7 +169,7 @@ pub(crate) fn throughput(
 const SENDERS: usize = 3 * BUSY;
 
 /// Result of `bench overload`. Times are in milliseconds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OverloadReport {
     table: String,
     scheme: String,

@@ -14,8 +14,8 @@ use crate::lab::demo::setup::{DemoScheme, HINTED, LOOKUPS, encode, next_to};
 use crate::screen::{Screen, grid, units};
 use crate::verbs::encode::job::EncodeOutcome;
 use crate::verbs::merkle;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_client::{Stack, Table};
 use sotto_core::Goal;
@@ -33,8 +33,23 @@ use std::time::{Duration, Instant};
 /// A name that is always looked up, and is in no certificate: it is reserved for documentation.
 const NOT_THERE: &str = "example.com";
 
-/// The results of this demo, for JSON.
-pub(crate) struct LogReport {
+/// Lookups in a transparency log, and a proof from it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LogReport<'a> {
+    /// Number of entries of the log.
+    entries: usize,
+    /// Number of names in them.
+    names: usize,
+    /// Root of the log, in hexadecimal.
+    root: String,
+    /// Address of the server.
+    server: String,
+    lookups: &'a [NameLookup],
+    proof: &'a Proof,
+}
+
+/// The results of this demo.
+pub(crate) struct LogRun {
     sample: Sample,
     stage: LogServer,
     found: Vec<NameLookup>,
@@ -48,7 +63,7 @@ impl Demo {
     }
 
     /// Runs the demo of the log.
-    pub(crate) fn log(&self, sample: Sample, scratch: &Path, screen: Screen) -> Result<LogReport> {
+    pub(crate) fn log(&self, sample: Sample, scratch: &Path, screen: Screen) -> Result<LogRun> {
         let why = "no certificate of the log has a domain name";
         let example = sample.example().ok_or_else(|| Failure::input(why))?;
         print_data(screen, &sample)?;
@@ -64,20 +79,20 @@ impl Demo {
         let entry = entry.ok_or_else(|| Failure::internal("no entry for a name of the sample"))?;
         let proof = stage.prove(&sample, entry)?;
         print_proved(screen, &proof)?;
-        Ok(LogReport { sample, stage, found, proof })
+        Ok(LogRun { sample, stage, found, proof })
     }
 }
 
-impl LogReport {
-    pub(crate) fn json(&self) -> Value {
-        json!({
-            "entries": self.sample.entries.len(),
-            "names": self.sample.names.len(),
-            "root": self.sample.root.to_string(),
-            "server": self.stage.url(),
-            "lookups": self.found,
-            "proof": self.proof,
-        })
+impl LogRun {
+    pub(crate) fn report(&self) -> LogReport<'_> {
+        LogReport {
+            entries: self.sample.entries.len(),
+            names: self.sample.names.len(),
+            root: self.sample.root.to_string(),
+            server: self.stage.url().to_string(),
+            lookups: &self.found,
+            proof: &self.proof,
+        }
     }
 
     /// Fails if an answer is wrong, which is a fault of sotto.
@@ -90,7 +105,7 @@ impl LogReport {
 }
 
 /// The result of looking up a name.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct NameLookup {
     pub(crate) name: String,
     /// First entry with the name, according to the table.
@@ -105,7 +120,7 @@ pub(crate) struct NameLookup {
 }
 
 /// A proof that was fetched and verified.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct Proof {
     pub(crate) entry: u64,
     /// Text of the proof, in the format of `c2sp.org/tlog-proof`.
@@ -117,6 +132,7 @@ pub(crate) struct Proof {
     pub(crate) once_bytes: u64,
     /// Time from the request to the verified proof.
     #[serde(rename = "ms", serialize_with = "units::ms")]
+    #[schemars(with = "f64")]
     pub(crate) took: Duration,
 }
 

@@ -11,6 +11,7 @@ use crate::lab::demo::median;
 use crate::lab::demo::setup::{BLOCK, DemoScheme};
 use crate::screen::units;
 use flate2::read::MultiGzDecoder;
+use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_client::Table;
 use sotto_core::ExpectOrDefault;
@@ -97,13 +98,14 @@ fn parse(line: &str) -> Option<(u32, u32, [u8; 2])> {
 }
 
 /// The cost of an alternative.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub(crate) struct Cost {
     #[serde(rename = "up_bytes")]
     pub(crate) up: u64,
     #[serde(rename = "down_bytes")]
     pub(crate) down: u64,
     #[serde(rename = "ms", serialize_with = "units::ms")]
+    #[schemars(with = "f64")]
     pub(crate) time: Duration,
 }
 
@@ -169,7 +171,7 @@ pub(crate) const WELL_KNOWN: [Ipv4Addr; 5] = [
 const PREFIX_BYTES: usize = 16;
 
 /// The result of one private lookup.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct AddressLookup {
     pub(crate) address: Ipv4Addr,
     pub(crate) answer: String,
@@ -186,15 +188,18 @@ pub(crate) struct AddressLookup {
 }
 
 /// The cost of a lookup, and what the server saw of it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct SpentOnLookup {
     /// Time to make the queries and to recover the answers.
     #[serde(rename = "client_ms", serialize_with = "units::ms")]
+    #[schemars(with = "f64")]
     pub(crate) client: Duration,
     /// Duration of the server's pass over the table.
     #[serde(rename = "server_ms", serialize_with = "units::ms")]
+    #[schemars(with = "f64")]
     pub(crate) pass: Duration,
     #[serde(rename = "round_trip_ms", serialize_with = "units::ms")]
+    #[schemars(with = "f64")]
     pub(crate) round_trip: Duration,
     #[serde(rename = "up_bytes")]
     pub(crate) up: u64,
@@ -247,17 +252,21 @@ fn look_up(table: &mut Table, address: Ipv4Addr, plain: &Countries) -> Result<Ad
 }
 
 /// A scheme and the cost of its lookups, each of which is a median or that of the first.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct SchemeRun {
+    #[serde(skip)]
     pub(crate) scheme: &'static str,
     pub(crate) once: BytesOnce,
     #[serde(rename = "open_ms", serialize_with = "units::ms")]
+    #[schemars(with = "f64")]
     pub(crate) opening: Duration,
     /// Client's time per lookup.
     #[serde(rename = "client_ms", serialize_with = "units::ms")]
+    #[schemars(with = "f64")]
     pub(crate) client: Duration,
     /// Server's time per lookup.
     #[serde(rename = "server_ms", serialize_with = "units::ms")]
+    #[schemars(with = "f64")]
     pub(crate) pass: Duration,
     /// Time from key to value.
     #[serde(skip)]
@@ -270,7 +279,7 @@ pub(crate) struct SchemeRun {
 }
 
 /// Bytes that a client of a scheme fetches or registers once.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct BytesOnce {
     catalog_bytes: u64,
     pub(crate) artifact_bytes: u64,
@@ -320,7 +329,7 @@ pub(crate) fn wrong_answer(name: &impl std::fmt::Display) -> Failure {
 }
 
 /// The result of many clients at once.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub(crate) struct Outcome {
     pub(crate) clients: usize,
     pub(crate) lookups_per_second: f64,

@@ -15,15 +15,19 @@ mod sample;
 mod setup;
 
 use crate::failure::{Failure, Result};
+use crate::lab::demo::log::LogReport;
 use crate::lab::demo::lookups::{AddressLookup, Cost, Countries, Outcome, SchemeRun};
 use crate::lab::demo::setup::{BLOCK, DemoScheme, DemoServer, DemoTables, HINTED, KEYED, PlainRead};
 use crate::screen::progress::ProgressLine;
-use crate::screen::{Report, Screen, grid, units, with_fields};
-use crate::table_summary::{stages_json, stages_text};
+use crate::screen::{Report, Screen, grid, units};
+use crate::table_summary::{StageSeconds, stage_seconds, stages_text};
 use crate::verbs::encode::job::EncodeOutcome;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_client::Table;
 use sotto_core::{Costs, TableShape};
+use sotto_db::EncodeSummary;
+use sotto_db::inspect::SchemeInfo;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -115,26 +119,26 @@ impl Demo {
         let many = lookups::run_many(clients, table.catalog().rows, stage.admin(), MANY_CLIENTS_SPAN)?;
         narrator.many_clients(&many, &hinted.lookups)?;
         let log = self.log(sample, stage.scratch(), screen)?;
-        let json = json!({
-            "server": stage.url(),
-            "hinted": scheme(&stage.encoded.hinted, hinted)?,
-            "keyed": scheme(&stage.encoded.keyed, keyed)?,
-            "scan": {
-                "bytes": reading.bytes,
-                "pass_ms": hinted.pass.as_secs_f64() * 1e3,
-                "read_ms": reading.time.as_secs_f64() * 1e3,
-                "of_read_ratio": reading.share_of(hinted.pass),
+        let json = DemoReport {
+            server: stage.url(),
+            hinted: TableRun::new(&stage.encoded.hinted, hinted),
+            keyed: TableRun::new(&stage.encoded.keyed, keyed),
+            scan: ScanReport {
+                bytes: reading.bytes,
+                pass_ms: hinted.pass.as_secs_f64() * 1e3,
+                read_ms: reading.time.as_secs_f64() * 1e3,
+                of_read_ratio: reading.share_of(hinted.pass),
             },
-            "in_the_clear": baselines.clear,
-            "download": baselines.download,
-            "larger": {
-                "table_bytes": LARGER.rows * LARGER.row_bytes,
-                "hinted": costs(&larger.hinted),
-                "keyed": costs(&larger.keyed),
+            in_the_clear: baselines.clear,
+            download: baselines.download,
+            larger: LargerReport {
+                table_bytes: LARGER.rows * LARGER.row_bytes,
+                hinted: CostReport::from(&larger.hinted),
+                keyed: CostReport::from(&larger.keyed),
             },
-            "crowd": many,
-            "log": log.json(),
-        });
+            crowd: many,
+            log: log.report(),
+        };
         let wrong = hinted.check().and_then(|()| keyed.check()).and_then(|()| log.check()).err();
         Ok(Report::new(narrator.end(&stage, self.dir.as_deref()), &json).but(wrong))
     }
@@ -149,6 +153,74 @@ impl Demo {
         addresses.extend(lookups::WELL_KNOWN.first());
         addresses
     }
+}
+
+/// A demonstration: its lookups, and what they cost.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DemoReport<'a> {
+    /// Address of the server.
+    server: String,
+    /// The table of a scheme with hints.
+    hinted: TableRun<'a>,
+    /// The table of a scheme with evaluation keys.
+    keyed: TableRun<'a>,
+    /// A pass over the table, and how fast this machine reads it.
+    scan: ScanReport,
+    /// Cost of a query in the clear.
+    in_the_clear: Cost,
+    /// Cost of downloading the table.
+    download: Cost,
+    /// Cost in a larger table, by its parameters.
+    larger: LargerReport,
+    /// Many clients at once.
+    crowd: Outcome,
+    /// Lookups in a transparency log.
+    log: LogReport<'a>,
+}
+
+/// An encoded table, and lookups in it.
+#[derive(Serialize, JsonSchema)]
+struct TableRun<'a> {
+    encode: &'a EncodeSummary,
+    /// What the scheme says of its parameters.
+    scheme: &'a SchemeInfo,
+    /// Seconds of each stage of encoding.
+    stages_s: StageSeconds,
+    /// Public key of the publisher.
+    public_key: String,
+    #[serde(flatten)]
+    run: &'a SchemeRun,
+}
+
+/// A pass over a table, and how fast this machine reads it.
+#[derive(Serialize, JsonSchema)]
+struct ScanReport {
+    /// Bytes that a pass reads.
+    bytes: u64,
+    pass_ms: f64,
+    /// Time to read as many bytes.
+    read_ms: f64,
+    /// The time to read, over that of a pass.
+    of_read_ratio: f64,
+}
+
+/// Costs in a larger table.
+#[derive(Serialize, JsonSchema)]
+struct LargerReport {
+    table_bytes: u64,
+    hinted: CostReport,
+    keyed: CostReport,
+}
+
+/// Bytes of a client.
+#[derive(Serialize, JsonSchema)]
+struct CostReport {
+    /// Bytes downloaded once for each epoch.
+    artifact_bytes: u64,
+    /// Bytes of keys registered once.
+    keys_bytes: u64,
+    query_bytes: u64,
+    answer_bytes: u64,
 }
 
 /// The cost of the same lookup without privacy, and without a server.
@@ -200,23 +272,18 @@ fn larger(scheme: DemoScheme) -> Result<Costs> {
     report.map(|report| report.costs).map_err(Failure::from)
 }
 
-fn scheme(done: &EncodeOutcome, run: &SchemeRun) -> Result<Value> {
-    let encoded = json!({
-        "encode": done.summary,
-        "scheme": done.scheme,
-        "stages_s": stages_json(&done.stages),
-        "public_key": done.public_key.to_string(),
-    });
-    with_fields(run, encoded)
+impl<'a> TableRun<'a> {
+    fn new(done: &'a EncodeOutcome, run: &'a SchemeRun) -> Self {
+        let (stages_s, public_key) = (stage_seconds(&done.stages), done.public_key.to_string());
+        TableRun { encode: &done.summary, scheme: &done.scheme, stages_s, public_key, run }
+    }
 }
 
-fn costs(costs: &Costs) -> Value {
-    json!({
-        "artifact_bytes": costs.artifact_bytes,
-        "keys_bytes": costs.keys_bytes,
-        "query_bytes": costs.query_bytes,
-        "answer_bytes": costs.answer_bytes,
-    })
+impl From<&Costs> for CostReport {
+    fn from(costs: &Costs) -> Self {
+        let Costs { artifact_bytes, keys_bytes, query_bytes, answer_bytes, .. } = *costs;
+        CostReport { artifact_bytes, keys_bytes, query_bytes, answer_bytes }
+    }
 }
 
 /// The median of some durations.

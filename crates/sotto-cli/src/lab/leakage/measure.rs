@@ -11,6 +11,7 @@ use crate::connect_args::TableOrStack;
 use crate::failure::{Exit, Failure, Result};
 use crate::lab::leakage::LeakageTarget;
 use crate::screen::progress::{ProgressLine, StageUnit};
+use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_catalog::Catalog;
 use sotto_client::stack::BatchStack;
@@ -22,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The lookup of a trial.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) enum LookupKind {
     Row(u64),
     Bit(u64),
@@ -40,15 +41,17 @@ impl LookupKind {
 }
 
 /// One lookup that every client made.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LookupTrial {
+    /// Description of the lookup.
     pub(crate) what: String,
     pub(crate) lookup: LookupKind,
+    /// What came of it.
     pub(crate) outcome: &'static str,
 }
 
 /// Two lookups that look different to an observer.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Difference {
     pub(crate) one: String,
     pub(crate) other: String,
@@ -59,9 +62,11 @@ pub(crate) struct Difference {
 }
 
 /// The measurements.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LeakageReport {
+    /// Lookups that every client made.
     pub(crate) tried: Vec<LookupTrial>,
+    /// Number of clients.
     pub(crate) clients: usize,
     /// What is seen of a new client before its first lookup.
     pub(crate) opening: Transcript,
@@ -69,6 +74,7 @@ pub(crate) struct LeakageReport {
     pub(crate) lookup: Transcript,
     /// What is seen of one request with two lookups; `None` if that was refused.
     pub(crate) two: Option<Transcript>,
+    /// Lookups that an observer can tell apart; none should be here.
     pub(crate) apart: Vec<Difference>,
     #[serde(skip)]
     pub(crate) catalogs: Vec<Catalog>,
@@ -241,7 +247,7 @@ fn lookups(rows: Option<u64>, keys: &[String]) -> Result<Vec<(String, LookupKind
 }
 
 /// One request and its response, without their contents.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub(crate) struct Exchange {
     pub(crate) request: String,
     pub(crate) up_bytes: u64,

@@ -12,10 +12,13 @@ mod page;
 use crate::download::http_settings;
 use crate::failure::{Failure, FileContext, Result};
 use crate::lab::leakage::measure::{LeakageReport, measure};
+use crate::lab::leakage::page::Observer;
 use crate::screen::{Report, Screen};
-use serde_json::json;
-use sotto_catalog::Catalog;
+use schemars::JsonSchema;
+use serde::Serialize;
+use sotto_catalog::{Catalog, TableName};
 use sotto_client::transport::http::HttpSettings;
+use sotto_core::Epoch;
 use sotto_db::inspect::describe;
 use sotto_db::{ImageFile, StackDir, TableDir};
 use sotto_server::{RunningServer, Server, ServerConfig, TableConfig};
@@ -86,15 +89,15 @@ impl Leakage {
             }
             None => page,
         };
-        let json = json!({
-            "name": target.name,
-            "tables": measured.catalogs.len(),
-            "table": catalog.table,
-            "epoch": catalog.epoch,
-            "scheme": catalog.scheme,
-            "parts": parts,
-            "measured": measured,
-        });
+        let json = TableLeakage {
+            name: &target.name,
+            tables: measured.catalogs.len(),
+            table: &catalog.table,
+            epoch: catalog.epoch,
+            scheme: &catalog.scheme,
+            parts,
+            measured: &measured,
+        };
         Ok(Report::new(text, &json).but(verdict(&measured)))
     }
 
@@ -120,6 +123,24 @@ impl Leakage {
         let urls = std::iter::once(&self.target).chain(&self.others).cloned().collect();
         Ok(LeakageTarget { urls, settings, name, stack, epochs: Vec::new(), _running: Vec::new() })
     }
+}
+
+/// What a table reveals, and to whom.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TableLeakage<'a> {
+    /// Name of the table or stack.
+    name: &'a str,
+    /// Number of tables.
+    tables: usize,
+    /// Name of the first table.
+    table: &'a TableName,
+    epoch: Epoch,
+    /// Name of the scheme.
+    scheme: &'a str,
+    /// What each observer learns.
+    parts: Vec<Observer>,
+    /// What was measured of lookups.
+    measured: &'a LeakageReport,
 }
 
 /// The failure if lookups can be told apart.

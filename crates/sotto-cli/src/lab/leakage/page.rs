@@ -4,6 +4,7 @@
 use crate::lab::leakage::LeakageTarget;
 use crate::lab::leakage::measure::{LeakageReport, Transcript};
 use crate::screen::units;
+use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_catalog::Catalog;
 use sotto_core::{Artifact, SchemeEntry};
@@ -128,9 +129,11 @@ fn cell(text: &str) -> String {
 }
 
 /// An observer, and what it learns.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Observer {
+    /// Who observes.
     pub(crate) who: &'static str,
+    /// What it learns.
     pub(crate) sentences: Vec<String>,
 }
 

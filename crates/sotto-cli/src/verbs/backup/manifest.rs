@@ -3,6 +3,7 @@
 
 use crate::failure::{Failure, FileContext, Result};
 use crate::files;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sotto_catalog::{Hex32, TableName};
 use std::fs;
@@ -22,9 +23,10 @@ pub(super) const TABLES: &str = "tables";
 pub(super) const FILES: &str = "files";
 
 /// The manifest of a backup.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Manifest {
+    /// Name and version of the format.
     format: String,
     /// Time of the backup, in seconds since 1970.
     pub(super) created: u64,
@@ -35,7 +37,7 @@ pub(super) struct Manifest {
 }
 
 /// A file of a backup.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ManifestEntry {
     /// Path below the backup's folder, with `/` between names.

@@ -2,13 +2,15 @@
 //! copies its state, and the files next to images are copied from here.
 
 mod manifest;
-mod restore;
+pub(crate) mod restore;
 
 use crate::apple;
 use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::screen::{Report, units};
 use manifest::{FILE, FILES, Manifest, ManifestEntry, STATE, TABLES, copy, private};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use sotto_catalog::TableName;
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Transport};
@@ -89,6 +91,16 @@ pub(crate) struct Backup {
     images: bool,
 }
 
+/// A backup.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BackupReport<'a> {
+    /// Folder of the backup.
+    backup: &'a Path,
+    /// Bytes of all files.
+    bytes: u64,
+    manifest: &'a Manifest,
+}
+
 impl Backup {
     pub(crate) fn run(self) -> Result<Report> {
         if self.out.exists() {
@@ -134,7 +146,7 @@ impl Backup {
              to restore it: sotto restore {out} --state DIR --tables DIR",
             units::bytes(bytes)
         );
-        Ok(Report::new(text, &json!({ "backup": self.out, "bytes": bytes, "manifest": manifest })))
+        Ok(Report::new(text, &BackupReport { backup: &self.out, bytes, manifest: &manifest }))
     }
 
     /// The tables' folders; and the server's admin address, with its state folder.

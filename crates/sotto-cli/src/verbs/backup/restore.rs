@@ -4,7 +4,8 @@
 use super::manifest::{Manifest, STATE, TABLES, copy, digest, private};
 use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::screen::Report;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fs;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -79,9 +80,18 @@ impl Restore {
         }
         let (count, backup) = (copies.len(), self.backup.display());
         let text = format!("{count} files of {backup} restored\n\nnext: sotto serve, with --state as before");
-        let restored: Vec<_> = copies.iter().map(|(_, to)| to).collect();
-        Ok(Report::new(text, &json!({ "restored": restored, "created": manifest.created })))
+        let restored = copies.into_iter().map(|(_, to)| to).collect();
+        Ok(Report::new(text, &RestoreReport { restored, created: manifest.created }))
     }
+}
+
+/// Files that were restored.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RestoreReport {
+    /// Paths of the files.
+    restored: Vec<PathBuf>,
+    /// Time of the backup, in seconds since 1970.
+    created: u64,
 }
 
 /// Refuses files that a server has open: it would continue with files that are gone.

@@ -15,8 +15,8 @@ use crate::connect_args;
 use crate::failure::{Exit, Failure, Result};
 use crate::screen::{Report, Screen, grid, units};
 use crate::verbs::doctor::files::readable_by_others;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use sotto_client::state::inspect::inspect as look_at;
 use sotto_core::Budget;
 use std::fs;
@@ -61,7 +61,7 @@ pub(crate) struct Doctor {
 }
 
 /// The severity of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Severity {
     /// The check found nothing wrong.
@@ -75,11 +75,14 @@ enum Severity {
 }
 
 /// The result of one check.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Finding {
     level: Severity,
+    /// What was checked.
     about: String,
+    /// What was found.
     found: String,
+    /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
 }
@@ -144,8 +147,14 @@ impl Doctor {
             n => Some(format!("{n} problems found")),
         };
         let problems = found.map(|found| Failure::new(Exit::Findings, found).fix("see the findings above"));
-        Ok(Report::new(text(&all), &json!({ "findings": all })).but(problems))
+        Ok(Report::new(text(&all), &DoctorReport { findings: all }).but(problems))
     }
+}
+
+/// What was checked, and what was found.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DoctorReport {
+    findings: Vec<Finding>,
 }
 
 fn text(all: &[Finding]) -> String {

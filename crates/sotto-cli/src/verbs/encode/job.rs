@@ -3,23 +3,24 @@
 //! description of a round over it: its cost, and how often it fails.
 
 use crate::failure::{Failure, FileContext, Result};
-use crate::publication::{
-    Output, TableIdentity, check_kind, check_set, encode_into, log_json, log_line, signing_key,
-};
+use crate::publication::{Output, TableIdentity, check_kind, check_set, encode_into, log_line, signing_key};
 use crate::screen::{Report, Screen, grid, units};
 use crate::table_summary;
-use crate::table_summary::{remarks, stages_json, took};
+use crate::table_summary::{StageSeconds, remarks, stage_seconds, took};
 use crate::verbs::encode::scheme_choice;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_catalog::{BatchAccess, PublicKey, SigningKey, SymmetricLayer, TableName};
-use sotto_core::{Compose, Goal, PartIndex, SchemeEntry};
+use sotto_core::{Compose, Epoch, Goal, PartIndex, SchemeEntry};
 use sotto_db::ingest::{Notes, SourceLayout};
 use sotto_db::inspect::SchemeInfo;
 use sotto_db::mask::RowMasker;
+use sotto_db::parts::PartSummary;
 use sotto_db::{
     BatchOptions, BatchSummary, EncodeOptions, EncodeSummary, ImageFile, IngestOptions, IngestedTable,
     LogUpdate, PiecesToWrite, RowProofs, TableDir, TableSource, WriteLock, encode_batch, encode_part,
 };
+use sotto_layers::batch_code::Params;
 use sotto_plan::SchemeChoice;
 use sotto_prg::PublicSeed;
 use sotto_wire::MessageSizes;
@@ -163,7 +164,7 @@ impl EncodeJob<'_> {
             ("time", format!("{:.1} s: {did}", made.seconds)),
         ]);
         let text = format!("{} ({})\n\n{facts}", made.image.display(), units::bytes(made.image_bytes));
-        Ok(Report::new(text, &json!({ "part": made })))
+        Ok(Report::new(text, &PartReport { part: made }))
     }
 
     /// Encodes a stack whose rounds have at most `max_batch` rows or keys.
@@ -202,6 +203,63 @@ impl EncodeJob<'_> {
         let (public_key, took, stages) = (key.public(), began.elapsed(), bars.finish());
         Ok(BatchOutcome { summary, public_key, stages, took })
     }
+}
+
+/// One part of a table that was encoded alone.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PartReport {
+    part: PartSummary,
+}
+
+/// An encoded stack for batches.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BatchReport<'a> {
+    /// Name of the stack.
+    stack: &'a TableName,
+    epoch: Epoch,
+    /// Number of rows.
+    rows: u64,
+    /// Bytes of a row.
+    row_bytes: u64,
+    /// Largest number of rows or keys in a round.
+    batch: usize,
+    /// Parameters of the batch code.
+    code: &'a Params,
+    /// Number of tables.
+    tables: usize,
+    /// Number of lookups in a round.
+    lookups: usize,
+    /// Number of queries in a round.
+    queries: usize,
+    /// Name of the scheme.
+    scheme: Option<&'a String>,
+    /// The choice of the scheme, if it was not named.
+    choice: Option<&'a SchemeChoice>,
+    /// Bytes of a round's queries.
+    up_bytes: u64,
+    /// Bytes of a round's answers.
+    down_bytes: u64,
+    /// Bytes that a client downloads before its first round.
+    artifact_bytes: u64,
+    /// Bytes of the evaluation keys that a client sends.
+    keys_bytes: u64,
+    /// Base-2 logarithm of the bound on the probability that a round fails; null if it cannot fail.
+    #[schemars(with = "Option<f64>")]
+    failure_log2: f64,
+    /// The part of the batch code in that probability.
+    #[schemars(with = "Option<f64>")]
+    code_failure_log2: f64,
+    notes: &'a Notes,
+    /// Digest of the stack's document.
+    snapshot: String,
+    /// Public key of the publisher.
+    public_key: String,
+    /// What was added to the publisher's log, if there is one.
+    log: Option<LogUpdate>,
+    /// Seconds of each stage.
+    stages_s: StageSeconds,
+    /// Seconds in total.
+    seconds: f64,
 }
 
 /// Refuses tables that cannot be masked.
@@ -328,31 +386,31 @@ impl BatchOutcome {
         ]);
         text.push(format!("{}\n\nnext: sotto serve {}", grid::facts(lines), out.display()));
         let scheme = round.scheme.as_ref().map(|_| &catalog.scheme);
-        let json = json!({
-            "stack": stack.stack,
-            "epoch": stack.epoch,
-            "rows": sizes.rows,
-            "row_bytes": wide,
-            "batch": self.summary.layers.max_batch(),
-            "code": round.code,
-            "tables": round.tables,
-            "lookups": sizes.lookups(),
-            "queries": round.queries,
-            "scheme": scheme,
-            "choice": choice,
-            "up_bytes": round.up,
-            "down_bytes": round.down,
-            "artifact_bytes": round.artifacts,
-            "keys_bytes": round.keys,
-            "failure_log2": fails,
-            "code_failure_log2": code,
-            "notes": self.summary.notes,
-            "snapshot": table_summary::snapshot(stack.digest()),
-            "public_key": self.public_key.to_string(),
-            "log": log_json(log.as_ref()),
-            "stages_s": stages_json(&self.stages),
-            "seconds": self.took.as_secs_f64(),
-        });
+        let json = BatchReport {
+            stack: &stack.stack,
+            epoch: stack.epoch,
+            rows: sizes.rows,
+            row_bytes: wide,
+            batch: self.summary.layers.max_batch(),
+            code: &round.code,
+            tables: round.tables,
+            lookups: sizes.lookups(),
+            queries: round.queries,
+            scheme,
+            choice,
+            up_bytes: round.up,
+            down_bytes: round.down,
+            artifact_bytes: round.artifacts,
+            keys_bytes: round.keys,
+            failure_log2: fails,
+            code_failure_log2: code,
+            notes: &self.summary.notes,
+            snapshot: table_summary::snapshot(stack.digest()),
+            public_key: self.public_key.to_string(),
+            log,
+            stages_s: stage_seconds(&self.stages),
+            seconds: self.took.as_secs_f64(),
+        };
         Report::new(text.join("\n"), &json)
     }
 

@@ -6,18 +6,20 @@ mod scheme_choice;
 
 use crate::apple::encode::{AppleArgs, AppleJob};
 use crate::failure::{Exit, Failure, Result};
-use crate::publication::{PublishArgs, log_json, log_line};
+use crate::publication::{PublishArgs, log_line};
 use crate::screen::progress::StageUnit;
 use crate::screen::{Report, Screen, grid, units};
 use crate::source_args::{SchemeArg, SourceArgs, goal, scheme};
-use crate::table_summary::{remarks, stages_json};
+use crate::table_summary::{StageSeconds, remarks, stage_seconds};
 use crate::verbs::encode::job::{EncodeJob, EncodeOutcome};
 use crate::{files, table_summary};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_catalog::TableName;
 use sotto_core::Goal;
-use sotto_db::ingest::{BandPolicy, CostModel};
-use sotto_db::{LogUpdate, RowProofs, latest_scheme};
+use sotto_db::ingest::{BandPolicy, CostModel, Notes};
+use sotto_db::inspect::SchemeInfo;
+use sotto_db::{EncodeSummary, LogUpdate, RowProofs, latest_scheme};
 use sotto_plan::default_scheme::LOOKUPS_OF_NAMED;
 use sotto_plan::{PlanChoice, SchemeChoice, SchemeRequest};
 use std::path::{Path, PathBuf};
@@ -314,18 +316,18 @@ impl Encode {
         }
         lines.push(("time", table_summary::took(took.as_secs_f64(), stages)));
         text.push(format!("{}\n\nnext: sotto serve {}", grid::facts(lines), self.out.display()));
-        let json = json!({
-            "summary": summary,
-            "notes": notes,
-            "table": catalog.table,
-            "scheme": scheme,
-            "choice": choice,
-            "snapshot": table_summary::snapshot(catalog.digest()),
-            "public_key": public_key,
-            "log": log_json(log.as_ref()),
-            "stages_s": stages_json(stages),
-            "seconds": took.as_secs_f64(),
-        });
+        let json = EncodeReport {
+            summary,
+            notes,
+            table: &catalog.table,
+            scheme,
+            choice,
+            snapshot: table_summary::snapshot(catalog.digest()),
+            public_key,
+            log,
+            stages_s: stage_seconds(stages),
+            seconds: took.as_secs_f64(),
+        };
         Report::new(text.join("\n"), &json)
     }
 
@@ -342,6 +344,28 @@ impl Encode {
             (choice.symmetric, choice.verified, !choice.verified);
         Ok(())
     }
+}
+
+/// An encoded table.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EncodeReport<'a> {
+    summary: &'a EncodeSummary,
+    notes: &'a Notes,
+    /// Name of the table.
+    table: &'a TableName,
+    scheme: &'a SchemeInfo,
+    /// The choice of the scheme, if it was not named.
+    choice: Option<&'a SchemeChoice>,
+    /// Digest of the catalog.
+    snapshot: String,
+    /// Public key of the publisher.
+    public_key: String,
+    /// What was added to the publisher's log, if there is one.
+    log: Option<LogUpdate>,
+    /// Seconds of each stage.
+    stages_s: StageSeconds,
+    /// Seconds in total.
+    seconds: f64,
 }
 
 /// The reason for the shape of the table, and the bytes of a download if they are fewer.

@@ -4,21 +4,23 @@
 //! The lookups of a table and of a stack are here; `stream` has those of a row of many megabytes,
 //! which is written to a file while it arrives.
 
-mod stream;
+pub(crate) mod stream;
 
 use crate::apple::get::{AppleArgs, AppleCall};
 use crate::connect_args::{ConnectArgs, EventLog, TableOrStack};
 use crate::failure::{Failure, Result};
-use crate::lookups::{PrintedResult, RequestedLookups, RowList, all};
+use crate::lookups::{PrintedResult, RequestedLookups, ResultReport, RowList, all};
 use crate::screen::progress::StageUnit;
 use crate::screen::{Report, Screen, grid, units};
 use crate::{connect_args, lookups, table_summary};
-use serde_json::json;
-use sotto_catalog::ValueKind;
+use schemars::JsonSchema;
+use serde::Serialize;
+use sotto_catalog::{TableName, ValueKind};
 use sotto_client::Table;
 use sotto_client::session::Trust;
 use sotto_client::stack::BatchStack;
 use sotto_client::table::{LookupStats, Stats};
+use sotto_core::Epoch;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -254,51 +256,49 @@ impl Get {
         }
         facts.extend(opened);
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        let each = self.remote.servers.iter().zip(&last.servers).map(|(url, share)| {
-            json!({
-                "server": url,
-                "up_bytes": share.up,
-                "down_bytes": share.down,
-                "queue_ms": share.timing.map(|timing| ms(timing.queue)),
-                "pass_ms": share.timing.map(|timing| ms(timing.pass)),
-            })
+        let each = self.remote.servers.iter().zip(&last.servers).map(|(url, share)| ServerShare {
+            server: url,
+            up_bytes: share.up,
+            down_bytes: share.down,
+            queue_ms: share.timing.map(|timing| ms(timing.queue)),
+            pass_ms: share.timing.map(|timing| ms(timing.pass)),
         });
-        let json = json!({
-            "table": name,
-            "epoch": last.epoch,
-            "snapshot": snapshot,
-            "public_key": public_key,
-            "trust": word,
-            "verified": is_verified,
-            "answers": PrintedResult::reports(answers),
-            "budget": connect_args::budget(table),
-            "events": events,
-            "requests": last.requests,
-            "queries": last.queries,
-            "evaluations": last.evaluations.map(|opened| json!({
-                "count": opened.count,
-                "up_bytes": opened.up,
-                "down_bytes": opened.down,
-                "ms": ms(opened.time),
-            })),
-            "up_bytes": last.up,
-            "down_bytes": last.down,
-            "once": {
-                "catalog_bytes": stats.catalog.down,
-                "artifact_bytes": stats.artifacts.down,
-                "cached_bytes": stats.cached_bytes,
-                "patched_bytes": stats.patched_bytes,
-                "keys_bytes": stats.keys.up,
-                "hint_bytes": stats.hint_requests.down,
+        let json = GetReport {
+            table: name,
+            epoch: last.epoch,
+            snapshot,
+            public_key,
+            trust: word,
+            verified: is_verified,
+            answers: PrintedResult::reports(answers),
+            budget: connect_args::budget(table),
+            events,
+            requests: last.requests,
+            queries: last.queries,
+            evaluations: last.evaluations.map(|opened| EvaluationReport {
+                count: opened.count,
+                up_bytes: opened.up,
+                down_bytes: opened.down,
+                ms: ms(opened.time),
+            }),
+            up_bytes: last.up,
+            down_bytes: last.down,
+            once: BytesOnce {
+                catalog_bytes: stats.catalog.down,
+                artifact_bytes: stats.artifacts.down,
+                cached_bytes: stats.cached_bytes,
+                patched_bytes: stats.patched_bytes,
+                keys_bytes: stats.keys.up,
+                hint_bytes: stats.hint_requests.down,
             },
-            "query_ms": ms(last.query),
-            "round_trip_ms": ms(last.round_trip),
-            "recover_ms": ms(last.recover),
-            "server_queue_ms": timing.map(|timing| ms(timing.queue)),
-            "server_pass_ms": timing.map(|timing| ms(timing.pass)),
-            "servers": each.collect::<Vec<_>>(),
-            "retries": stats.retries,
-        });
+            query_ms: ms(last.query),
+            round_trip_ms: ms(last.round_trip),
+            recover_ms: ms(last.recover),
+            server_queue_ms: timing.map(|timing| ms(timing.queue)),
+            server_pass_ms: timing.map(|timing| ms(timing.pass)),
+            servers: each.collect(),
+            retries: stats.retries,
+        };
         Report::new(PrintedResult::lines(answers) + &grid::facts(facts), &json)
     }
 
@@ -352,29 +352,152 @@ impl Get {
             ("once", once),
             ("time", units::time(took)),
         ]);
-        let json = json!({
-            "stack": document.stack,
-            "epoch": document.epoch,
-            "snapshot": snapshot,
-            "public_key": public_key,
-            "trust": word,
-            "events": events,
-            "answers": PrintedResult::reports(&answers),
-            "lookups": sizes.lookups(),
-            "tables": tables.len(),
-            "rounds": rounds,
-            "up_bytes": up,
-            "down_bytes": down,
-            "once": {
-                "artifact_bytes": artifact_bytes,
-                "cached_bytes": cached_bytes,
-                "keys_bytes": keys_bytes,
-            },
-            "round_ms": took.as_secs_f64() * 1e3,
-        });
+        let json = RoundReport {
+            stack: &document.stack,
+            epoch: document.epoch,
+            snapshot,
+            public_key,
+            trust: word,
+            events,
+            answers: PrintedResult::reports(&answers),
+            lookups: sizes.lookups(),
+            tables: tables.len(),
+            rounds,
+            up_bytes: up,
+            down_bytes: down,
+            once: RoundBytesOnce { artifact_bytes, cached_bytes, keys_bytes },
+            round_ms: took.as_secs_f64() * 1e3,
+        };
         let report = Report::new(PrintedResult::lines(&answers) + &facts, &json);
         Ok(report.but(requested.check(&answers).err()))
     }
+}
+
+/// Lookups in a table, and their cost.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct GetReport<'a> {
+    /// Name of the table.
+    table: &'a TableName,
+    epoch: Epoch,
+    /// Digest of the table's catalog.
+    snapshot: String,
+    /// Public key that signed the catalog.
+    public_key: String,
+    /// Why the key is trusted: `pinned`, `remembered` or `first-use`.
+    trust: &'static str,
+    /// Whether each row was verified against what the publisher signed.
+    verified: bool,
+    /// Results, in the order of the request.
+    answers: Vec<ResultReport>,
+    /// Number of queries that the client's hints still allow; null without hints.
+    budget: Option<u64>,
+    /// What happened meanwhile, in sentences.
+    events: &'a [String],
+    /// Number of requests to each server.
+    requests: u64,
+    /// Number of queries in all requests.
+    queries: u64,
+    /// Evaluations of a symmetric table.
+    evaluations: Option<EvaluationReport>,
+    /// Bytes of all queries.
+    up_bytes: u64,
+    /// Bytes of all answers.
+    down_bytes: u64,
+    /// What was moved before the first lookup.
+    once: BytesOnce,
+    /// Time to make the queries.
+    query_ms: f64,
+    /// Time from the first request to the last answer.
+    round_trip_ms: f64,
+    /// Time to read the answers.
+    recover_ms: f64,
+    /// Time that the slowest server let the queries wait, if it says so.
+    server_queue_ms: Option<f64>,
+    /// Time of the slowest server's pass over the table, if it says so.
+    server_pass_ms: Option<f64>,
+    /// Each server's part.
+    servers: Vec<ServerShare<'a>>,
+    /// Number of requests that were repeated.
+    retries: u64,
+}
+
+/// The part of one server in lookups.
+#[derive(Serialize, JsonSchema)]
+struct ServerShare<'a> {
+    /// Address of the server.
+    server: &'a str,
+    up_bytes: u64,
+    down_bytes: u64,
+    /// Time that the queries waited, if the server says so.
+    queue_ms: Option<f64>,
+    /// Time of the pass over the table, if the server says so.
+    pass_ms: Option<f64>,
+}
+
+/// Evaluations that open the rows of a symmetric table.
+#[derive(Serialize, JsonSchema)]
+struct EvaluationReport {
+    count: u64,
+    up_bytes: u64,
+    down_bytes: u64,
+    ms: f64,
+}
+
+/// Bytes that are moved before the first lookup in a table.
+#[derive(Serialize, JsonSchema)]
+struct BytesOnce {
+    catalog_bytes: u64,
+    /// Bytes of hints and other files that were downloaded.
+    artifact_bytes: u64,
+    /// Bytes that the cache had.
+    cached_bytes: u64,
+    /// Bytes in the cache that a delta brought up to date.
+    patched_bytes: u64,
+    /// Bytes of evaluation keys that were registered.
+    keys_bytes: u64,
+    /// Bytes of hints that a server made on request.
+    hint_bytes: u64,
+}
+
+/// Lookups in a stack for batches, and their cost.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RoundReport<'a> {
+    /// Name of the stack.
+    stack: &'a TableName,
+    epoch: Epoch,
+    /// Digest of the stack's document.
+    snapshot: String,
+    /// Public key that signed the stack.
+    public_key: String,
+    /// Why the key is trusted: `pinned`, `remembered` or `first-use`.
+    trust: &'static str,
+    /// What happened meanwhile, in sentences.
+    events: Vec<String>,
+    /// Results, in the order of the request.
+    answers: Vec<ResultReport>,
+    /// Number of lookups of each round, whatever was requested.
+    lookups: usize,
+    /// Number of tables in the stack.
+    tables: usize,
+    /// Number of rounds, which servers see.
+    rounds: usize,
+    up_bytes: u64,
+    down_bytes: u64,
+    /// What was moved before the first round.
+    once: RoundBytesOnce,
+    /// Time of all rounds.
+    round_ms: f64,
+}
+
+/// Bytes that are moved before the first round over a stack.
+#[derive(Serialize, JsonSchema)]
+struct RoundBytesOnce {
+    /// Bytes of hints and other files that were downloaded.
+    artifact_bytes: u64,
+    /// Bytes that the cache had.
+    cached_bytes: u64,
+    /// Bytes of evaluation keys that were registered.
+    keys_bytes: u64,
 }
 
 /// Bytes of all query requests so far, up and down.

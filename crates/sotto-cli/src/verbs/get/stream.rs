@@ -12,7 +12,9 @@ use crate::lookups::RequestedLookups;
 use crate::screen::progress::ProgressLine;
 use crate::screen::{Report, grid, units};
 use crate::verbs::get::{Get, trust};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
+use sotto_catalog::TableName;
 use sotto_client::Table;
 use sotto_client::table::StreamStats;
 use std::ffi::OsString;
@@ -80,21 +82,46 @@ fn report(table: &Table, stats: &StreamStats, file: &Path) -> Report {
         ("bytes", format!("{up} up, {down} down, {} times the row{requests}", units::digits(expansion))),
         ("once", format!("{} of keys up", units::bytes(keys))),
     ]);
-    let json = json!({
-        "table": name,
-        "epoch": stats.epoch,
-        "public_key": public_key,
-        "file": file,
-        "row_bytes": stats.row_bytes,
-        "units": stats.units,
-        "requests": stats.requests,
-        "up_bytes": stats.up,
-        "down_bytes": stats.down,
-        "keys_bytes": keys,
-        "time_ms": stats.time.as_secs_f64() * 1e3,
-        "bytes_per_second": per_second,
-    });
+    let json = RowStreamReport {
+        table: name,
+        epoch: stats.epoch,
+        public_key,
+        file,
+        row_bytes: stats.row_bytes,
+        units: stats.units,
+        requests: stats.requests,
+        up_bytes: stats.up,
+        down_bytes: stats.down,
+        keys_bytes: keys,
+        time_ms: stats.time.as_secs_f64() * 1e3,
+        bytes_per_second: per_second,
+    };
     Report::new(facts, &json)
+}
+
+/// A row that was streamed into a file.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RowStreamReport<'a> {
+    /// Name of the table.
+    table: &'a TableName,
+    epoch: u64,
+    /// Public key that signed the catalog.
+    public_key: String,
+    /// Path of the file.
+    file: String,
+    /// Bytes of the row.
+    row_bytes: u64,
+    /// Number of units that the row arrived in.
+    units: u64,
+    /// Number of requests: one, unless connections broke.
+    requests: u64,
+    up_bytes: u64,
+    down_bytes: u64,
+    /// Bytes of evaluation keys that were registered.
+    keys_bytes: u64,
+    time_ms: f64,
+    /// Bytes of the row per second.
+    bytes_per_second: f64,
 }
 
 /// Suffix of a partial file's name.

@@ -2,14 +2,15 @@
 //! address, as any client sees it; and the durable states of clients. `stack` inspects a stack: a
 //! layer, and the tables below it.
 
-mod stack;
+pub(crate) mod stack;
 
 use crate::download::fetch;
 use crate::failure::{Failure, Result};
-use crate::screen::{Report, Screen, grid, units, with_fields};
-use crate::verbs::inspect::stack::StackInfo;
+use crate::screen::{Report, Screen, grid, units};
+use crate::verbs::inspect::stack::{StackInfo, StackReport};
 use crate::{apple, download, is_url, table_summary};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_catalog::{Catalog, KeyKind, SignedCatalog, SignedStack, Stack, TableKind, TableNameError};
 use sotto_client::state::inspect::{StateInfo, inspect as states};
 use sotto_client::transport::Request;
@@ -158,12 +159,55 @@ fn report(found: &Inspection, verified: bool) -> Result<Report> {
         false => "\nheader, catalog and signature are valid; --verify compares every section with its digest",
     };
     text.push(checked.to_owned());
-    let fields = json!({
-        "scheme": table_summary::scheme_json(&found.catalog, found.scheme.as_ref())?,
-        "snapshot": table_summary::snapshot(found.catalog.digest()),
-        "verified": verified,
-    });
-    Ok(Report::new(text.join("\n"), &with_fields(found, fields)?))
+    let snapshot = table_summary::snapshot(found.catalog.digest());
+    Ok(Report::new(text.join("\n"), &ImageReport { image: found, snapshot, verified }))
+}
+
+/// An image of a table.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ImageReport<'a> {
+    #[serde(flatten)]
+    image: &'a Inspection,
+    /// Digest of the catalog.
+    snapshot: String,
+    /// Whether every section was compared with its digest (`--verify`).
+    verified: bool,
+}
+
+/// The states of a client.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StatesReport<'a> {
+    states: Vec<StateReport<'a>>,
+}
+
+/// The state of a client for one table.
+#[derive(Serialize, JsonSchema)]
+struct StateReport<'a> {
+    folder: &'a Path,
+    /// Random name of the state.
+    id: &'a str,
+    /// Name of the table.
+    table: &'a str,
+    /// Origin of the server; several are separated by spaces.
+    server: &'a str,
+    /// Public key of the publisher.
+    public_key: &'a str,
+    /// Name of the scheme.
+    scheme: &'a str,
+    /// Epoch of the client; null before the first preparation has ended.
+    epoch: Option<Epoch>,
+    /// Number of queries that its hints still allow, if that is known.
+    budget: Option<u64>,
+    /// Number of requests that were made and are not settled.
+    unsettled: u64,
+    /// Number of requests made by all clients of the state, plus the number of clients.
+    counter: u64,
+    /// Number of clients that the state has had.
+    clients: u64,
+    /// Number of the newest snapshot.
+    generation: Option<u64>,
+    /// Bytes of all files.
+    bytes: u64,
 }
 
 fn inspect_states(dir: &Path) -> Result<Report> {
@@ -176,7 +220,7 @@ fn inspect_states(dir: &Path) -> Result<Report> {
         [] => "no client states in this folder".to_owned(),
         states => states.iter().map(facts).collect::<Vec<_>>().join("\n"),
     };
-    Ok(Report::new(text, &json!({ "states": states.iter().map(state_json).collect::<Vec<_>>() })))
+    Ok(Report::new(text, &StatesReport { states: states.iter().map(StateReport::new).collect() }))
 }
 
 fn left(state: &StateInfo) -> Option<u64> {
@@ -202,23 +246,25 @@ fn facts(state: &StateInfo) -> String {
     ])
 }
 
-fn state_json(state: &StateInfo) -> Value {
-    let metadata = &state.metadata;
-    json!({
-        "folder": state.path,
-        "id": metadata.id,
-        "table": metadata.table,
-        "server": metadata.origin,
-        "public_key": metadata.public_key,
-        "scheme": metadata.scheme,
-        "epoch": state.epoch,
-        "budget": left(state),
-        "unsettled": state.unsettled,
-        "counter": state.counter,
-        "clients": metadata.clients,
-        "generation": metadata.snapshot.map(|snapshot| snapshot.generation),
-        "bytes": state.bytes,
-    })
+impl<'a> StateReport<'a> {
+    fn new(state: &'a StateInfo) -> Self {
+        let metadata = &state.metadata;
+        StateReport {
+            folder: &state.path,
+            id: &metadata.id,
+            table: &metadata.table,
+            server: &metadata.origin,
+            public_key: &metadata.public_key,
+            scheme: &metadata.scheme,
+            epoch: state.epoch,
+            budget: left(state),
+            unsettled: state.unsettled,
+            counter: state.counter,
+            clients: metadata.clients,
+            generation: metadata.snapshot.map(|snapshot| snapshot.generation),
+            bytes: state.bytes,
+        }
+    }
 }
 
 fn inspect_server(args: &Inspect, screen: Screen) -> Result<Report> {
@@ -263,11 +309,8 @@ fn inspect_server(args: &Inspect, screen: Screen) -> Result<Report> {
             text.push(described(&catalog, scheme.as_ref(), &public_key));
             text.extend(role.map(|role| format!("server {role} of {}\n", catalog.servers)));
         }
-        let scheme = table_summary::scheme_json(&catalog, scheme.as_ref())?;
         let snapshot = table_summary::snapshot(catalog.digest());
-        tables.push(json!({
-            "public_key": public_key, "snapshot": snapshot, "catalog": catalog, "scheme": scheme, "role": role,
-        }));
+        tables.push(TableReport { public_key, snapshot, catalog, scheme, role });
     }
     if is_list {
         text.push(format!("{}\n\n--table NAME shows one table in full", grid::grid(LIST, rows)));
@@ -276,9 +319,34 @@ fn inspect_server(args: &Inspect, screen: Screen) -> Result<Report> {
         let verified = "\nverified: every static file matches its digests, and every catalog its signature";
         text.push(verified.to_owned());
     }
-    let stacks: Vec<_> = stacks.iter().map(StackInfo::json).collect();
-    let json = json!({ "server": args.target, "stacks": stacks, "tables": tables, "verified": args.verify });
+    let stacks = stacks.iter().map(StackInfo::report).collect();
+    let json = ServerReport { server: &args.target, stacks, tables, verified: args.verify };
     Ok(Report::new(text.join("\n"), &json))
+}
+
+/// The tables and stacks of a server.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ServerReport<'a> {
+    /// Address of the server.
+    server: &'a str,
+    stacks: Vec<StackReport<'a>>,
+    tables: Vec<TableReport>,
+    /// Whether every static file was compared with its digests (`--verify`).
+    verified: bool,
+}
+
+/// A table of a server.
+#[derive(Serialize, JsonSchema)]
+struct TableReport {
+    /// Public key that signed the catalog.
+    public_key: String,
+    /// Digest of the catalog.
+    snapshot: String,
+    catalog: Catalog,
+    /// What the scheme says of its parameters; null if this build does not have the scheme.
+    scheme: Option<SchemeInfo>,
+    /// Role of this server, of several.
+    role: Option<u8>,
 }
 
 /// Columns of a list of tables and stacks.

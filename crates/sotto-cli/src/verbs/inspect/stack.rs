@@ -2,10 +2,10 @@
 //! request.
 
 use crate::failure::{Failure, Result};
-use crate::screen::{Report, Screen, grid, units, with_fields};
+use crate::screen::{Report, Screen, grid, units};
 use crate::table_summary;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 use sotto_catalog::{BatchAccess, Catalog, PublicKey, Stack};
 use sotto_client::stack::query_assignment::{QueryAssignment, StackTable};
 use sotto_core::Layer as _;
@@ -13,6 +13,7 @@ use sotto_core::layer::failure_log2;
 use sotto_db::inspect::{SchemeInfo, describe};
 use sotto_db::{StackDir, TableDir};
 use sotto_layers::ProofLayout;
+use std::path::Path;
 
 /// A stack with the catalogs of its tables, in their order.
 pub(crate) struct StackInfo {
@@ -22,18 +23,22 @@ pub(crate) struct StackInfo {
 }
 
 /// The cost of a request.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Request {
+    /// Number of lookups.
     lookups: usize,
     /// Number of queries, which is smaller than that of lookups if a query returns a row of each
     /// bucket.
     queries: usize,
+    /// Bytes of all queries.
     #[serde(rename = "query_bytes")]
     up: u64,
+    /// Bytes of all answers.
     #[serde(rename = "answer_bytes")]
     down: u64,
     /// Base-2 logarithm of the bound on the probability that the request fails; null in JSON if it
     /// cannot.
+    #[schemars(with = "Option<f64>")]
     failure_log2: f64,
 }
 
@@ -152,16 +157,52 @@ impl StackInfo {
         format!("{facts}\n\n{tables}\n\n{}", grid::grid(columns, rows))
     }
 
-    pub(crate) fn json(&self) -> Value {
+    pub(crate) fn report(&self) -> StackReport<'_> {
         let tables = self.tables.iter();
-        json!({
-            "stack": self.document,
-            "snapshot": table_summary::snapshot(self.document.digest()),
-            "public_key": self.public_key.to_string(),
-            "request": self.request(),
-            "tables": tables.map(|(catalog, scheme)| json!({ "catalog": catalog, "scheme": scheme })).collect::<Vec<_>>(),
-        })
+        StackReport {
+            stack: &self.document,
+            snapshot: table_summary::snapshot(self.document.digest()),
+            public_key: self.public_key.to_string(),
+            request: self.request(),
+            tables: tables
+                .map(|(catalog, scheme)| ShardReport { catalog, scheme: scheme.as_ref() })
+                .collect(),
+        }
     }
+}
+
+/// A stack.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StackReport<'a> {
+    /// The stack's signed document.
+    stack: &'a Stack,
+    /// Digest of the document.
+    snapshot: String,
+    /// Public key that signed the document.
+    public_key: String,
+    /// Cost of a request; null if this build lacks the layer or a scheme.
+    request: Option<Request>,
+    /// Tables of the stack, in order.
+    tables: Vec<ShardReport<'a>>,
+}
+
+/// A table of a stack.
+#[derive(Serialize, JsonSchema)]
+struct ShardReport<'a> {
+    catalog: &'a Catalog,
+    /// What the scheme says of its parameters; null if this build does not have the scheme.
+    scheme: Option<&'a SchemeInfo>,
+}
+
+/// A stack in a folder.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StackDirReport<'a> {
+    #[serde(flatten)]
+    stack: StackReport<'a>,
+    /// Path of the folder.
+    path: &'a Path,
+    /// Whether every section and public file was compared with its digest (`--verify`).
+    verified: bool,
 }
 
 /// Inspects a stack's folder. Every table's catalog is compared with what the stack names; `verify`
@@ -200,6 +241,6 @@ pub(crate) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<Re
         }
     };
     let text = format!("{}\n\n{}\n{checked}", dir.path().display(), info.text());
-    let fields = json!({ "path": dir.path(), "verified": verify });
-    Ok(Report::new(text, &with_fields(&info.json(), fields)?))
+    let json = StackDirReport { stack: info.report(), path: dir.path(), verified: verify };
+    Ok(Report::new(text, &json))
 }

@@ -4,16 +4,18 @@
 //! that are not in the log yet, and `attach` adds cosignatures, each of which is verified. A witness
 //! or a monitor has a key, and what it has seen of a log: `key`, `cosign` and `watch`.
 
-mod witness;
+pub(crate) mod witness;
 
 use crate::failure::{Failure, Result};
 use crate::files;
-use crate::publication::{PublishArgs, log_json, log_line};
+use crate::publication::{PublishArgs, log_line};
 use crate::screen::{Report, Screen, grid};
 use clap::Subcommand;
-use serde_json::json;
-use sotto_db::PathKind;
+use schemars::JsonSchema;
+use serde::Serialize;
+use sotto_core::Epoch;
 use sotto_db::epoch::KEY;
+use sotto_db::{LogUpdate, PathKind};
 use sotto_tlog::appender::{AttachedCosignature, attach};
 use sotto_tlog::note::MAX_NOTE_BYTES;
 use sotto_tlog::publisher_log::{PublisherLog, SignedCheckpoint};
@@ -107,21 +109,58 @@ impl Show {
         });
         let text = format!("{}\n{}", grid::facts(lines), grid::grid(columns, rows));
         let entries = log.entries().iter().map(|entry| {
-            let (kind, digest) = (entry.kind.name(), entry.digest.to_string());
-            json!({ "kind": kind, "name": entry.name, "epoch": entry.epoch, "digest": digest })
+            let (kind, name, epoch) = (entry.kind.name(), entry.name.to_string(), entry.epoch);
+            LogEntryReport { kind, name, epoch, digest: entry.digest.to_string() }
         });
-        let json_of = |head: &SignedCheckpoint| json!({ "entries": head.checkpoint.size, "cosigned_by": cosigners(head) });
-        let json = json!({
-            "publisher": log.publisher().to_string(),
-            "checkpoint": json_of(log.newest()),
-            "cosigned": log.witnessed().map(json_of),
-            "entries": entries.collect::<Vec<_>>(),
-        });
+        let head = |head: &SignedCheckpoint| CheckpointReport {
+            entries: head.checkpoint.size,
+            cosigned_by: cosigners(head),
+        };
+        let json = LogReport {
+            publisher: log.publisher().to_string(),
+            checkpoint: head(log.newest()),
+            cosigned: log.witnessed().map(head),
+            entries: entries.collect(),
+        };
         // All of it is shown first, as the proof of an error.
         let wrong = log.history().err();
         let wrong = wrong.map(|e| Failure::from(e).fix("show the log to others; do not trust its publisher"));
         Ok(Report::new(text, &json).but(wrong))
     }
+}
+
+/// A log of a publisher.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LogReport {
+    /// Public key of the publisher.
+    publisher: String,
+    /// Newest checkpoint.
+    checkpoint: CheckpointReport,
+    /// Newest checkpoint that witnesses cosigned, if any did.
+    cosigned: Option<CheckpointReport>,
+    /// Entries of the log, in order.
+    entries: Vec<LogEntryReport>,
+}
+
+/// A checkpoint of a log.
+#[derive(Serialize, JsonSchema)]
+struct CheckpointReport {
+    /// Number of entries.
+    entries: u64,
+    /// Names of the witnesses that cosigned it.
+    cosigned_by: Vec<String>,
+}
+
+/// A signed document in a log.
+#[derive(Serialize, JsonSchema)]
+struct LogEntryReport {
+    /// Kind of the document.
+    kind: &'static str,
+    /// Name of the table or stack.
+    name: String,
+    epoch: Epoch,
+    /// BLAKE3 digest of the document.
+    digest: String,
 }
 
 /// The names in the lines after the publisher's own.
@@ -161,8 +200,14 @@ impl Add {
         let log = log.ok_or_else(|| {
             Failure::usage(format!("{} has no log", self.dir.display())).fix("give --catalog-log DIR")
         })?;
-        Ok(Report::new(log_line(&log), &json!({ "log": log_json(Some(&log)) })))
+        Ok(Report::new(log_line(&log), &LogUpdateReport { log: &log }))
     }
+}
+
+/// What was added to a log.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LogUpdateReport<'a> {
+    log: &'a LogUpdate,
 }
 
 /// Arguments of `sotto log attach`.
@@ -187,12 +232,29 @@ impl Attach {
             .map(|path| files::read("reading", path, MAX_NOTE_BYTES as u64))
             .collect::<Result<Vec<_>>>()?;
         let attached = attach(&self.folder, &notes, &self.witnesses)?;
-        let each = attached.iter().map(|AttachedCosignature { witness, size, time }| {
+        let each = attached.into_iter().map(|AttachedCosignature { witness, size, time }| {
             let line = format!("{witness} cosigned {size} entries at {time}\n");
-            (line, json!({ "witness": witness, "entries": size, "time": time }))
+            (line, CosignatureReport { witness, entries: size, time })
         });
-        let (lines, each): (String, Vec<_>) = each.unzip();
+        let (lines, attached): (String, Vec<_>) = each.unzip();
         let text = lines + "a running `sotto serve` loads it by itself";
-        Ok(Report::new(text, &json!({ "attached": each })))
+        Ok(Report::new(text, &AttachReport { attached }))
     }
+}
+
+/// Cosignatures that were added to a log.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AttachReport {
+    attached: Vec<CosignatureReport>,
+}
+
+/// A cosignature of a witness.
+#[derive(Serialize, JsonSchema)]
+struct CosignatureReport {
+    /// Name of the witness.
+    witness: String,
+    /// Number of entries that it cosigned.
+    entries: u64,
+    /// Time of the cosignature, in seconds since 1970.
+    time: u64,
 }

@@ -16,7 +16,8 @@ use crate::connect_args::duration;
 use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::screen::{Report, Screen};
 use crate::{download, files};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_catalog::PublicKey;
 use sotto_client::transport::http::HttpTransport;
 use sotto_client::transport::{Request, Transport};
@@ -46,6 +47,15 @@ pub(super) struct Key {
     name: Option<String>,
 }
 
+/// A witness's key.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct KeyReport<'a> {
+    /// File of the signing key.
+    file: &'a Path,
+    /// Public key, with the witness's name.
+    witness: String,
+}
+
 impl Key {
     pub(super) fn run(self) -> Result<Report> {
         let cosigner = match read_key(&self.key)? {
@@ -53,7 +63,7 @@ impl Key {
             None => self.make()?,
         };
         let witness = cosigner.public().to_string();
-        Ok(Report::new(format!("witness key: {witness}"), &json!({ "file": self.key, "witness": witness })))
+        Ok(Report::new(format!("witness key: {witness}"), &KeyReport { file: &self.key, witness }))
     }
 
     fn make(&self) -> Result<Cosigner> {
@@ -129,10 +139,23 @@ impl Cosign {
         let text =
             format!("cosigned {size} entries, {} of them new; send {out} to the publisher", size - before);
         let (witness, note) = (cosigner.public().to_string(), cosigned.to_string());
-        let json =
-            json!({ "entries": size, "before": before, "time": now, "witness": witness, "note": note });
-        Ok(Report::new(text, &json))
+        Ok(Report::new(text, &CosignReport { entries: size, before, time: now, witness, note }))
     }
+}
+
+/// A cosigned checkpoint.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CosignReport {
+    /// Number of entries of the log.
+    entries: u64,
+    /// Number of entries that were seen before.
+    before: u64,
+    /// Time of the cosignature, in seconds since 1970.
+    time: u64,
+    /// Public key of the witness.
+    witness: String,
+    /// The cosigned checkpoint.
+    note: String,
 }
 
 /// Arguments of `sotto log watch`.
@@ -180,8 +203,17 @@ impl Watch {
             memory.read_log(location, "do not trust this publisher")?;
         let size = checkpoint.size;
         let text = format!("{size} entries, {} of them new: one chain for each name", size - before);
-        Ok(Report::new(text, &json!({ "entries": size, "before": before })))
+        Ok(Report::new(text, &WatchReport { entries: size, before }))
     }
+}
+
+/// A log that extends what was seen of it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WatchReport {
+    /// Number of entries of the log.
+    entries: u64,
+    /// Number of entries that were seen before.
+    before: u64,
 }
 
 /// The location of a log's files.

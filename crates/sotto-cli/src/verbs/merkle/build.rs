@@ -2,7 +2,7 @@
 //! checkpoint. Design and scheme are as given, as in the existing stack, or the cheapest.
 
 use crate::failure::{Exit, Failure, FileContext, Result};
-use crate::publication::{Output, PublishArgs, check_kind, log_json, log_line, signing_key};
+use crate::publication::{Output, PublishArgs, check_kind, log_line, signing_key};
 use crate::screen::progress::StageUnit;
 use crate::screen::{Report, Screen, grid, units};
 use crate::source_args::{SchemeArg, scheme};
@@ -10,12 +10,13 @@ use crate::table_summary;
 use crate::verbs::merkle::layout::{Kind, Layout, families, height, title};
 use crate::verbs::merkle::log::{LogArgs, LogTables, Nodes, OpenedLog};
 use crate::verbs::merkle::plan::{CostArgs, PlanRequest, can_be_chosen, choose};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_catalog::stack::{FORMAT, Shard, StackFile};
 use sotto_catalog::{LayerEntry, SigningKey, Stack, TableName};
 use sotto_core::{Epoch, SchemeEntry};
 use sotto_db::table::{Buckets, grouped};
-use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_buckets};
+use sotto_db::{EncodeOptions, LogUpdate, StackDir, TableDir, TableSource, encode_buckets};
 use sotto_layers::ProofLayout;
 use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::proof_layout::BatchLayout;
@@ -77,6 +78,36 @@ struct Member<'a> {
     stack: &'a TableName,
     number: usize,
     of: usize,
+}
+
+/// A stack from which proofs of a log are fetched.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BuildReport {
+    /// Name of the stack.
+    stack: TableName,
+    /// Number of the epoch.
+    epoch: u64,
+    /// Number of entries of the log.
+    entries: u64,
+    /// Name of the layout.
+    design: String,
+    /// Name of the scheme.
+    scheme: String,
+    /// Reason of the choice.
+    why: String,
+    /// Number of lookups of a proof.
+    lookups: usize,
+    /// Number of queries of a proof.
+    queries: usize,
+    /// Number of tables.
+    tables: usize,
+    /// Bytes of public files.
+    public_bytes: usize,
+    /// Public key of the publisher.
+    public_key: String,
+    /// What was added to the publisher's log, if there is one.
+    log: Option<LogUpdate>,
+    seconds: f64,
 }
 
 impl Build {
@@ -172,21 +203,21 @@ impl Build {
         let mut text = vec![format!("design: {}\n\n{facts}", choice.why)];
         text.extend(logged.as_ref().map(log_line));
         text.push(format!("next: sotto serve {}", self.out.display()));
-        let json = json!({
-            "stack": name,
-            "epoch": epoch,
-            "entries": checkpoint.size,
-            "design": design.name(),
-            "scheme": scheme.id.to_string(),
-            "why": choice.why,
-            "lookups": visits.len(),
-            "queries": queries,
-            "tables": stack.shards.len(),
-            "public_bytes": public,
-            "public_key": key.public().to_string(),
-            "log": log_json(logged.as_ref()),
-            "seconds": began.elapsed().as_secs_f64(),
-        });
+        let json = BuildReport {
+            stack: name,
+            epoch,
+            entries: checkpoint.size,
+            design: design.name().to_owned(),
+            scheme: scheme.id.to_string(),
+            why: choice.why,
+            lookups: visits.len(),
+            queries,
+            tables: stack.shards.len(),
+            public_bytes: public,
+            public_key: key.public().to_string(),
+            log: logged,
+            seconds: began.elapsed().as_secs_f64(),
+        };
         Ok(Report::new(text.join("\n"), &json))
     }
 

@@ -2,6 +2,7 @@
 //! from the scheme's report about its parameters for each table.
 
 use crate::failure::{Failure, Result};
+use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_catalog::stack::MAX_FILE_BYTES;
 use sotto_catalog::{Packing, catalog};
@@ -232,7 +233,7 @@ impl CostGoal {
 }
 
 /// The cost of a proof, and the one-time cost of a client.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Serialize, JsonSchema)]
 pub(crate) struct ProofCost {
     #[serde(skip)]
     pub(crate) scheme: &'static SchemeEntry,
@@ -255,6 +256,7 @@ pub(crate) struct ProofCost {
     /// Bytes that servers hold.
     pub(crate) resident_bytes: u64,
     /// Base-2 logarithm of the bound on the probability that a proof fails; null in JSON if it cannot.
+    #[schemars(with = "Option<f64>")]
     pub(crate) failure_log2: f64,
     /// Number of proofs over which a client spreads its one-time cost.
     #[serde(skip)]

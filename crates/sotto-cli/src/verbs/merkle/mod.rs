@@ -11,11 +11,11 @@
 //! | [`mod@prove`] | an inclusion proof, privately fetched and verified |
 //! | `log` | the arguments for a log and its key, and which hash goes to which row |
 
-mod build;
+pub(crate) mod build;
 mod layout;
 mod log;
-mod plan;
-mod prove;
+pub(crate) mod plan;
+pub(crate) mod prove;
 
 use crate::failure::{Failure, FileContext, Result};
 use crate::files;
@@ -27,7 +27,8 @@ use crate::verbs::merkle::plan::Plan;
 use crate::verbs::merkle::prove::Prove;
 pub(crate) use crate::verbs::merkle::prove::known as prove;
 use clap::{Args, Command, FromArgMatches, Subcommand};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_catalog::Hex32;
 use sotto_tlog::proof::MAX_PROOF_BYTES;
 use sotto_tlog::{InclusionProof, LogLayout, Tile, generate};
@@ -133,8 +134,17 @@ impl Generate {
         }
         let (folder, entries) = (self.folder.display(), units::count(self.entries));
         let text = format!("{folder}: a log of {entries} entries, with its public key in {folder}.pub");
-        Ok(Report::new(text, &json!({ "folder": self.folder, "entries": self.entries })))
+        Ok(Report::new(text, &GenerateReport { folder: self.folder, entries: self.entries }))
     }
+}
+
+/// A log that was generated.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct GenerateReport {
+    /// Folder of the log.
+    folder: PathBuf,
+    /// Number of entries.
+    entries: u64,
 }
 
 const VERIFY_EXAMPLE: &str = "\
@@ -197,13 +207,13 @@ impl Verify {
         })?;
         let (index, size) = (units::count(proof.index), units::count(checkpoint.size));
         let text = format!("verified: entry {index} of {}, {size} entries", checkpoint.origin);
-        let json = json!({
-            "verified": true,
-            "origin": checkpoint.origin,
-            "index": proof.index,
-            "entries": checkpoint.size,
-            "leaf": Hex32::from(leaf).to_string(),
-        });
+        let json = VerifiedProof {
+            verified: true,
+            origin: checkpoint.origin,
+            index: proof.index,
+            entries: checkpoint.size,
+            leaf: Hex32::from(leaf),
+        };
         Ok(Report::new(text, &json))
     }
 
@@ -232,15 +242,49 @@ impl Verify {
             ("root", root.clone()),
             ("verified", format!("{checked}: {}", units::count(tiles))),
         ]);
-        let json = json!({
-            "verified": true,
-            "origin": checkpoint.origin,
-            "entries": checkpoint.size,
-            "layout": layout.to_string(),
-            "root": root,
-            "tiles": tiles,
-            "entries_checked": self.entries,
-        });
+        let json = VerifiedLog {
+            verified: true,
+            origin: checkpoint.origin,
+            entries: checkpoint.size,
+            layout: layout.to_string(),
+            root,
+            tiles,
+            entries_checked: self.entries,
+        };
         Ok(Report::new(text, &json))
     }
+}
+
+/// A proof that was verified.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VerifiedProof {
+    /// Always true: a wrong proof is an error.
+    verified: bool,
+    /// Origin line of the log.
+    origin: String,
+    /// Number of the entry.
+    index: u64,
+    /// Number of entries of the log.
+    entries: u64,
+    /// Hash of the entry.
+    leaf: Hex32,
+}
+
+/// A log that was verified.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VerifiedLog {
+    /// Always true: a wrong log is an error.
+    verified: bool,
+    /// Origin line of the log.
+    origin: String,
+    /// Number of entries.
+    entries: u64,
+    /// Layout of the log's files.
+    layout: String,
+    /// Root of the log's tree, in hexadecimal.
+    root: String,
+    /// Number of tiles that were read.
+    tiles: u64,
+    /// Whether entries were compared with their hashes (`--entries`).
+    entries_checked: bool,
 }

@@ -2,11 +2,12 @@
 //! the cheapest, each family's with the scheme that suits it best.
 
 use crate::failure::{Exit, Failure, Result};
-use crate::screen::{Report, grid, units, with_fields};
+use crate::screen::{Report, grid, units};
 use crate::source_args::{SchemeArg, scheme};
 use crate::verbs::merkle::layout::{CostCache, CostGoal, Kind, Layout, ProofCost, families};
 use crate::verbs::merkle::log;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_core::{Artifact, SchemeEntry, TableShape, work};
 use sotto_tlog::LogLayout;
 use std::path::PathBuf;
@@ -94,7 +95,7 @@ impl Plan {
             work::OPS_PER_NANOSECOND,
             work::OPS_PER_NANOSECOND / work::READ_BYTE
         );
-        Ok(Report::new(text, &plan_json(&request, &plan)?))
+        Ok(Report::new(text, &PlanReport::new(&request, &plan)))
     }
 
     fn leaves(&self) -> Result<u64> {
@@ -133,31 +134,83 @@ fn table(plan: &LayoutRanking) -> String {
     grid::grid(columns, plan.candidates.iter().map(row))
 }
 
-fn plan_json(request: &PlanRequest, plan: &LayoutRanking) -> Result<Value> {
-    Ok(json!({
-        "leaves": request.leaves,
-        "lookups": request.lookups,
-        "goal": request.goal.name(),
-        "ops_per_nanosecond": work::OPS_PER_NANOSECOND,
-        "chosen": plan.best().map(candidate).transpose()?,
-        "considered": plan.candidates.iter().map(candidate).collect::<Result<Vec<_>>>()?,
-        "refused": plan.refused.iter().map(|(design, scheme, why)| {
-            json!({ "design": design, "scheme": scheme, "why": why })
-        }).collect::<Vec<_>>(),
-    }))
+/// Layouts of a log, and their costs.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PlanReport<'a> {
+    /// Number of leaves of the log.
+    leaves: u64,
+    /// Number of proofs of one client in an epoch.
+    lookups: u64,
+    /// Goal of the ranking.
+    goal: &'static str,
+    /// Byte products of a core in a nanosecond, by which times are computed.
+    ops_per_nanosecond: u64,
+    /// The cheapest layout.
+    chosen: Option<CandidateReport<'a>>,
+    /// The best layout of each family, the cheapest first.
+    considered: Vec<CandidateReport<'a>>,
+    /// Layouts that do not fit.
+    refused: Vec<RefusedLayout<'a>>,
 }
 
-fn candidate(Candidate { layout, price }: &Candidate) -> Result<Value> {
-    let fields = json!({
-        "design": layout.title(),
-        "scheme": price.scheme.id.to_string(),
-        "lookups": layout.lookups(),
-        "private_bytes": layout.private_bytes(),
-        "server_seconds": price.server().as_secs_f64(),
-        "client_seconds": price.client().as_secs_f64(),
-        "seconds": price.time().as_secs_f64(),
-    });
-    with_fields(price, fields)
+/// A layout with its cost.
+#[derive(Serialize, JsonSchema)]
+struct CandidateReport<'a> {
+    /// Description of the layout.
+    design: String,
+    /// Name of the scheme.
+    scheme: String,
+    /// Number of lookups of a proof.
+    lookups: u64,
+    /// Bytes of the tables that are looked up in.
+    private_bytes: u64,
+    server_seconds: f64,
+    client_seconds: f64,
+    /// Seconds of a proof, with the transfer on a link of 100 Mbit/s.
+    seconds: f64,
+    #[serde(flatten)]
+    price: &'a ProofCost,
+}
+
+/// A layout that does not fit.
+#[derive(Serialize, JsonSchema)]
+struct RefusedLayout<'a> {
+    /// Description of the layout.
+    design: &'a str,
+    /// Name of the scheme.
+    scheme: &'static str,
+    /// Why it does not fit.
+    why: &'a str,
+}
+
+impl<'a> PlanReport<'a> {
+    fn new(request: &PlanRequest, plan: &'a LayoutRanking) -> Self {
+        let refused = plan.refused.iter().map(|(design, scheme, why)| RefusedLayout { design, scheme, why });
+        PlanReport {
+            leaves: request.leaves,
+            lookups: request.lookups,
+            goal: request.goal.name(),
+            ops_per_nanosecond: work::OPS_PER_NANOSECOND,
+            chosen: plan.best().map(CandidateReport::new),
+            considered: plan.candidates.iter().map(CandidateReport::new).collect(),
+            refused: refused.collect(),
+        }
+    }
+}
+
+impl<'a> CandidateReport<'a> {
+    fn new(Candidate { layout, price }: &'a Candidate) -> Self {
+        CandidateReport {
+            design: layout.title(),
+            scheme: price.scheme.id.to_string(),
+            lookups: layout.lookups(),
+            private_bytes: layout.private_bytes(),
+            server_seconds: price.server().as_secs_f64(),
+            client_seconds: price.client().as_secs_f64(),
+            seconds: price.time().as_secs_f64(),
+            price,
+        }
+    }
 }
 
 /// The request for a plan.

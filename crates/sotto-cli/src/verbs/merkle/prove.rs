@@ -12,7 +12,8 @@ use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::files;
 use crate::screen::{Report, Screen, units};
 use crate::verbs::merkle::log;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_client::{ClientError, Stack};
 use sotto_core::{Error, Layer, Misuse};
 use sotto_layers::{ProofLayer, ProofLayout};
@@ -112,19 +113,39 @@ impl Prove {
             );
         }
         let text = proof.to_string();
-        let json = json!({
-            "proof": text,
-            "leaf": hex(&leaf),
-            "entries": checkpoint.size,
-            "origin": checkpoint.origin,
-            "lookups": lookups,
-            "bytes_up": up,
-            "bytes_down": down,
-            "events": happened,
-            "seconds": took.as_secs_f64(),
-        });
+        let json = ProofReport {
+            proof: &text,
+            leaf: hex(&leaf),
+            entries: checkpoint.size,
+            origin: checkpoint.origin,
+            lookups,
+            bytes_up: up,
+            bytes_down: down,
+            events: happened,
+            seconds: took.as_secs_f64(),
+        };
         Ok(Report::new(text.trim_end(), &json))
     }
+}
+
+/// A proof that was fetched privately and verified.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ProofReport<'a> {
+    /// Text of the proof, in the format of `c2sp.org/tlog-proof`.
+    proof: &'a str,
+    /// Hash of the entry, in hexadecimal.
+    leaf: String,
+    /// Number of entries of the log.
+    entries: u64,
+    /// Origin line of the log.
+    origin: String,
+    /// Number of lookups in a round.
+    lookups: usize,
+    bytes_up: u64,
+    bytes_down: u64,
+    /// What happened meanwhile, in sentences.
+    events: Vec<String>,
+    seconds: f64,
 }
 
 /// The verified public part of a log: its signed head, and the layout of its proofs.

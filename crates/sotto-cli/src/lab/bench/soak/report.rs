@@ -5,6 +5,7 @@ use crate::failure::{Exit, Failure};
 use crate::lab::bench::soak::SoakRows;
 use crate::lab::bench::soak::server::UsagePoint;
 use crate::screen::{grid, units};
+use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_catalog::TableName;
 use sotto_client::{ClientError, Fault};
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Result of `bench soak`. Times are in milliseconds unless they are named seconds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Report {
     pub(crate) table: String,
     pub(crate) scheme: String,
@@ -195,7 +196,7 @@ pub(crate) struct SoakContext<'a> {
 }
 
 /// Results of all clients.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct SoakResults {
     /// Duration of each lookup in milliseconds.
     #[serde(skip)]
@@ -220,7 +221,7 @@ pub(crate) struct SoakResults {
 }
 
 /// Errors of one kind.
-#[derive(Debug, Default, Clone, serde::Serialize)]
+#[derive(Debug, Default, Clone, Serialize, JsonSchema)]
 pub(crate) struct ErrorCount {
     pub(crate) count: u64,
     /// Whether a retry repairs the error.

@@ -4,6 +4,7 @@
 use crate::failure::{Failure, FileContext, Result};
 use crate::lab::bench::load::http;
 use rustix::process::{Pid, Signal, kill_process};
+use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_catalog::{SignedCatalog, TableName};
 use sotto_client::transport::{Request, Transport};
@@ -192,7 +193,7 @@ pub(crate) struct ResourceUse {
 }
 
 /// A sample, as it is reported.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct UsagePoint {
     seconds: f64,
     memory_mib: f64,
