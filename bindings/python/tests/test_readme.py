@@ -6,6 +6,7 @@ import ast
 import asyncio
 import inspect
 import re
+import runpy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from conftest import World
 from test_async import raw_http
 
 README = Path(__file__).parent.parent / "README.md"
+EXAMPLE = Path(__file__).parents[3] / "examples/first-lookup/first_lookup.py"
 
 
 def test_every_block(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,3 +56,9 @@ def test_every_block(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         return len(blocks)
 
     assert asyncio.run(main()) == 6
+
+
+def test_the_example(world: World) -> None:
+    look_up = runpy.run_path(str(EXAMPLE))["look_up"]
+    said: str = look_up(world.server.url, "squares", world.squares.pin, 7)
+    assert re.fullmatch("1\0{7} \\(\\d+ bytes up, \\d+ down\\)", said), said

@@ -5,6 +5,8 @@
     table = sotto.connect("http://127.0.0.1:8080", "words")
     print(table.get(key="sotto"))
     print(table.last.leakage)
+
+The wheel also contains an encoder and a server, with every scheme.
 """
 
 from __future__ import annotations
