@@ -1,6 +1,6 @@
 // The page: which table, what is wanted, and what came of it.
 
-import { connect } from "./sotto/js/index.js";
+import { connect, host, tables } from "./server.js";
 import * as show from "./show.js";
 import { asking, bytes, count, value } from "./words.js";
 
@@ -32,9 +32,6 @@ function fault(error) {
   at("fault-fix").textContent = error.fix ? `What to do: ${error.fix}.` : "";
   at("fault").hidden = false;
 }
-
-/** The layer of stacks that are asked for rows and keys. */
-const BATCHES = "pbc/1";
 
 const STAGES = {
   catalog: "reading what the table is",
@@ -69,7 +66,7 @@ async function open() {
     const pin = field.pin.value.trim() || undefined;
     const onProgress = (step) => mine === turn && progress(step);
     const onEvent = (told) => mine === turn && working(told);
-    const opened = await connect(location.origin, name, { pin, onProgress, onEvent });
+    const opened = await connect(name, { pin, onProgress, onEvent });
     if (mine !== turn) return void opened.close();
     table = opened;
     describe(opened.about);
@@ -138,24 +135,8 @@ function answered(text, found, { about, last }) {
   show.times(last);
 }
 
-async function json(path) {
-  const response = await fetch(path, { credentials: "omit" });
-  if (!response.ok) throw new Error(`the server does not say what it has: ${path} is ${response.status}`);
-  return response.json();
-}
-
-/** What can be asked of one server here: tables, and stacks of rows or keys, whose own tables are left out as are proofs of logs. */
-async function tables() {
-  const { tables: own, stacks: names = [], roles = {} } = await json("/v1/tables");
-  const signed = await Promise.all(names.map((name) => json(`/v1/stacks/${encodeURIComponent(name)}`)));
-  const stacks = signed.map(({ stack }) => JSON.parse(stack));
-  const shards = new Set(stacks.flatMap((stack) => stack.shards.map(({ table }) => table)));
-  const batches = stacks.filter(({ layers }) => layers.some(({ name }) => name === BATCHES)).map(({ stack }) => stack);
-  return [...own.filter((name) => !(name in roles) && !shards.has(name)), ...batches];
-}
-
 async function begin() {
-  at("host").textContent = location.host;
+  at("host").textContent = host;
   working("looking for tables");
   try {
     const names = await tables();
