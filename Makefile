@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect gpu gpu-carry python ray ray-small native ohttp package oldest-rust bench bench-regression packages release release-check release-tools fuzz fuzz-smoke campaigns toolchain neon neon-count neon-tools vectors ledger site web page proxies neon-kernels neon-schemes simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect gpu gpu-carry python ray ray-small native ohttp package oldest-rust bench bench-regression packages release release-check release-tools fuzz fuzz-smoke campaigns toolchain neon neon-count neon-tools vectors ledger site site-check web page proxies neon-kernels neon-schemes simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ docs: toolchain ## the documentation, warnings refused
 # Not a stage of `test`: it fetches what builds sites from the registry of Python's packages.
 site: ## the documentation as a site in target/site; a link that leads nowhere is refused
 	@docs/site/check
+
+site-check: site ## the site in Chromium and Firefox, as wide as a phone and as a desk, light and dark; needs npm
+	@docs/site/npm && node docs/site/look.mjs $(ARGS)
 
 # Package by package and never --workspace, which would unify features and hide a client that needs a server.
 wasm: toolchain ## the client's half, for browsers

@@ -185,6 +185,7 @@ pages! {
     developers: "docs/developers.md",
     researchers: "docs/researchers.md",
     planning: "docs/planning.md",
+    languages: "docs/reference/languages.md",
     passwords: "docs/cookbook/passwords.md",
     blocklist: "docs/cookbook/blocklist.md",
     callers: "docs/cookbook/callers.md",
