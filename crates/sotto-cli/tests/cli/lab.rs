@@ -109,6 +109,18 @@ fn bench_regression_shows_its_ratios_and_draws_none() {
     sotto(&["bench", "regression", "--svg", "x.svg"]).fails(2, &["regression", "--svg"]);
 }
 
+/// The two servers that are compared each have the clients' keys.
+#[test]
+fn bench_server_registers_keys_with_each_server() {
+    let folder = Folder::new();
+    let source = folder.write("rows.bin", vec![7; 512 * 32]);
+    let table = folder.encode("rows", &source, "--row-bytes 32 --scheme fspiral");
+    let report = sotto(&["bench", "server", &table, "--clients", "2", "--quick", "--json"]).json();
+    let figures = report["figures"].as_array().unwrap();
+    let is_answered = |figure: &Value| figure["lookups_per_second"].as_f64() > Some(0.0);
+    assert!(figures.len() == 3 && figures.iter().all(is_answered), "{report}");
+}
+
 #[test]
 fn bench_server_checks_every_answer_and_names_a_table_that_is_missing() {
     let folder = Folder::new();

@@ -16,6 +16,8 @@ use sotto_client::transport::{Request, Response, Transport};
 use sotto_core::Misuse;
 use sotto_db::{ImageFile, TableDir};
 use sotto_server::{RunningServer, TableStatus};
+use sotto_wire::SessionId;
+use sotto_wire::query::replace_session;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -74,6 +76,8 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
 /// Requests to the first server of a table whose answers are known.
 pub(crate) struct LoadGenerator {
     requests: Vec<(Request, Vec<u8>)>,
+    /// Registers the keys that the requests are encrypted under, if the scheme has keys.
+    registration: Option<Request>,
 }
 
 impl LoadGenerator {
@@ -105,13 +109,24 @@ impl LoadGenerator {
                 return Err(Failure::internal("two queries for one row read different rows"));
             }
         }
-        Ok(LoadGenerator { requests })
+        Ok(LoadGenerator { requests, registration: session.registration(0) })
     }
 
-    /// Checks that another server of the same table answers the same.
-    pub(crate) fn check(&self, url: &str) -> Result<()> {
+    /// The same requests for another server of the same table, which has to answer the same. It knows
+    /// no session of the first one, so the keys are registered with it too.
+    pub(crate) fn for_server(&self, url: &str) -> Result<Self> {
         let mut http = http(url)?;
-        (0..self.requests.len()).try_for_each(|number| self.send(&mut http, number).map(drop))
+        let mut load =
+            LoadGenerator { requests: self.requests.clone(), registration: self.registration.clone() };
+        if let Some(registration) = &load.registration {
+            let id = <[u8; 16]>::try_from(post(&mut http, registration)?.body.as_slice());
+            let id = SessionId(id.map_err(|_| Failure::internal("a session id has another length"))?);
+            for (request, _) in &mut load.requests {
+                replace_session(&mut request.body, &id);
+            }
+        }
+        (0..load.requests.len()).try_for_each(|number| load.send(&mut http, number).map(drop))?;
+        Ok(load)
     }
 
     /// Sends a request and checks the reply.

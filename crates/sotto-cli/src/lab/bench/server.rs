@@ -118,14 +118,15 @@ pub(crate) fn throughput(
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     bars.at("first answers", 0, 0, StageUnit::Share);
     let load = LoadGenerator::new(&urls, &catalog.table, catalog.rows, clients)?;
-    load.check(&url(&alone))?;
+    let load_alone = load.for_server(&url(&alone))?;
 
     let span = Duration::from_millis(if options.quick { 200 } else { 2000 });
-    let settings = [(&shared, PASS, 1), (&alone, 1, clients), (&shared, PASS, clients)];
+    let settings =
+        [(&shared, &load, PASS, 1), (&alone, &load_alone, 1, clients), (&shared, &load, PASS, clients)];
     let mut rounds: Vec<Vec<(ReplyTimes, f64)>> = settings.iter().map(|_| Vec::new()).collect();
     let mut done = 0;
     for _ in 0..ROUNDS {
-        for ((server, _, clients), rounds) in settings.iter().zip(&mut rounds) {
+        for ((server, load, _, clients), rounds) in settings.iter().zip(&mut rounds) {
             let before = Counters::read(server.admin)?;
             let replies = load.closed(&url(server), *clients, span)?;
             if !replies.refused.is_empty() {
@@ -141,7 +142,7 @@ pub(crate) fn throughput(
         median(rounds.iter().map(|(replies, _)| of(replies)))
     };
     let lone = rounds.first().map_or(1.0, |rounds| figure(rounds, ReplyTimes::per_second));
-    let figures = settings.iter().zip(&rounds).map(|((_, max_queries, clients), rounds)| {
+    let figures = settings.iter().zip(&rounds).map(|((_, _, max_queries, clients), rounds)| {
         let per_second = figure(rounds, ReplyTimes::per_second);
         ThroughputRow {
             clients: *clients,
