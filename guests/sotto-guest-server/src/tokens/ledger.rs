@@ -4,6 +4,9 @@
 //! A request that spends a token waits until that is on disk. One thread writes for all that wait:
 //! entries that arrive meanwhile go into the same transaction, so a disk with a latency of five
 //! milliseconds still accepts thousands of tokens a second.
+//!
+//! A copy of the ledger says that it is one. Tokens may have been spent after it was made, and nothing
+//! tells which; so whoever opens a copy deletes its keys first, and no token of then is valid.
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, Value, WriteTransaction};
 use sotto_pass::ledger::{KeySerial, Ledger, LedgerError, StoredKey};
@@ -32,6 +35,8 @@ type Nonce = [u8; 32];
 const KEYS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("keys");
 const SPENT: TableDefinition<'_, (u32, Nonce), ()> = TableDefinition::new("spent");
 const GIVEN: TableDefinition<'_, (u32, Nonce), u32> = TableDefinition::new("given");
+/// Name of the entry in [`ABOUT`] that a copy has, and no ledger in use.
+const COPY: &str = "copy";
 
 /// The open ledger.
 pub(crate) struct TokenLedger {
@@ -67,7 +72,7 @@ impl TokenLedger {
         if format == DatabaseFormat::Foreign {
             return Err(database_file.foreign());
         }
-        // A run that was killed may not have removed these entries completely.
+        // Keys of a copy, or a run that was killed, may have left entries behind.
         let leftover = |error: LedgerError| database_file.damaged(&error);
         for serial in ledger.strays().map_err(leftover)? {
             ledger.clear(serial).map_err(leftover)?;
@@ -83,10 +88,20 @@ impl TokenLedger {
             write.abort()?;
             return Ok(format);
         }
-        write.open_table(KEYS)?;
+        let mut keys = write.open_table(KEYS)?;
+        let is_copy = write.open_table(ABOUT)?.remove(COPY)?.is_some();
+        if is_copy {
+            keys.retain(|_, _| false)?;
+        }
+        drop(keys);
         write.open_table(SPENT)?;
         write.open_table(GIVEN)?;
         write.commit()?;
+        if is_copy {
+            tracing::warn!(
+                "{FILE} was restored from a backup: all token keys are renewed, and earlier tokens are invalid"
+            );
+        }
         Ok(format)
     }
 
@@ -170,6 +185,9 @@ impl CopyTo for TokenLedger {
             copy_table(&read, &copy, KEYS)?;
             copy_table(&read, &copy, SPENT)?;
             copy_table(&read, &copy, GIVEN)?;
+            let write = copy.begin_write()?;
+            write.open_table(ABOUT)?.insert(COPY, [].as_slice())?;
+            write.commit()?;
             // Copied last: an incomplete copy has no format, and is not opened.
             copy_table(&read, &copy, ABOUT)
         })
@@ -333,6 +351,26 @@ mod tests {
         assert_eq!(ledger.strays().unwrap(), [one]);
         drop(ledger);
         assert_eq!(TokenLedger::open(dir.path()).unwrap().strays().unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_copy_that_is_opened_has_no_keys_and_forgets_what_was_theirs() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = TokenLedger::open(&dir.path().join("state")).unwrap();
+        let key = ledger.store_key("free", 7, b"a key").unwrap();
+        assert!(ledger.spend_token(key, &[1; 32]).unwrap());
+        let copy = dir.path().join("copy");
+        ledger.copy(&copy.join(FILE)).unwrap();
+        for _ in 0..2 {
+            let copied = TokenLedger::open(&copy).unwrap();
+            assert_eq!((copied.keys().unwrap().len(), copied.strays().unwrap().len()), (0, 0));
+        }
+        // From then on it is a ledger like any other, whose numbers go on.
+        let copied = TokenLedger::open(&copy).unwrap();
+        assert_eq!(copied.store_key("free", 9, b"its own").unwrap(), key + 1);
+        drop(copied);
+        assert_eq!(TokenLedger::open(&copy).unwrap().keys().unwrap().len(), 1);
+        assert_eq!(ledger.keys().unwrap().len(), 1, "the original is as it was");
     }
 
     #[test]

@@ -52,7 +52,8 @@ signing key that --signing-key stores elsewhere.
 
 The server keeps running. It copies each database at one moment into the folder `backup` of its state \
 folder, and this command takes the copy from there: --state, or the configuration, names that folder. If \
-the server is not running, copy its state folder directly.
+the server is not running, copy its state folder directly, without tokens.redb: put back later, that file \
+would let tokens be spent again, while a copy that the server makes says that it is one.
 
 A backup holds secret keys. Only this user can read it; protect it like the keys themselves. `sotto \
 restore` restores it.
@@ -269,7 +270,7 @@ fn state(admin: &str, state: &Path, next: &Path) -> Result<Vec<String>> {
     let response = http.call(&Request::post("/backup".to_owned(), Vec::new(), 1 << 20));
     let answer = response.map_err(|error| {
         Failure::from(error)
-            .fix("start the server; or copy the state folder of a stopped server directly, and omit --admin")
+            .fix("start the server; or copy the state folder of a stopped server directly, without tokens.redb, and omit --admin")
     })?;
     let reply: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     if !answer.is_success() {

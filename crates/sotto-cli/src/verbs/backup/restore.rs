@@ -11,10 +11,10 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
-What was registered, spent or counted after the backup is lost: clients register again by themselves, \
-tokens spent since then can be spent a second time, and addresses regain the evaluations that they used \
-since then. To rule out double spending, leave tokens.redb out (--exclude tokens.redb): phones then fetch \
-new tokens, and no old token is valid.
+What was registered or counted after the backup is lost: clients register again by themselves, and \
+addresses regain the evaluations that they used since then. Nothing tells which tokens were spent since \
+then, so a server that starts with a restored tokens.redb makes new keys: no earlier token is valid, and \
+phones fetch new ones, up to the limit of each user.
 
 Existing files are not overwritten without --replace, and none is while a server has the folder open.
 
