@@ -5,7 +5,7 @@ use crate::parts;
 use crate::progress::Watcher;
 use crate::rows_tree::{RowsFromRecords, RowsTree};
 use crate::{DbError, ImageFile, ImageProblem, Result};
-use sotto_catalog::{Catalog, Packing, RowsRoot};
+use sotto_catalog::{ArtifactEntry, Catalog, Packing, RowsRoot};
 use sotto_core::{Artifact, Image, RecordSource, SchemeEntry, Section};
 use std::fs::File;
 use std::path::Path;
@@ -50,8 +50,14 @@ pub fn audit(
     }
 }
 
-/// Checks whether the streamed rows in `file` are those that a catalog commits to, whatever the
-/// order in which the scheme stores them. No other process may write to the file; `path` names it
+/// The artifact with all rows of a table; `None` if its rows are not public.
+pub fn rows_artifact<'a>(entry: &SchemeEntry, catalog: &'a Catalog) -> Option<&'a ArtifactEntry> {
+    let artifact = if entry.is_downloadable() { Artifact::Hint } else { Artifact::Rows };
+    catalog.artifacts.iter().find(|entry| entry.artifact == artifact)
+}
+
+/// Checks whether the bytes of [`rows_artifact`] in `file` are the rows that a catalog commits to,
+/// whatever the order in which the scheme stores them. No other process may write to the file; `path` names it
 /// in errors.
 ///
 /// # Errors
@@ -65,17 +71,22 @@ pub fn is_committed(
     watch: Watcher<'_>,
 ) -> Result<bool> {
     let packing = catalog.terms(entry)?.packing;
-    let streamed = StreamedRows(FileMapping::of(file).map_err(|e| DbError::io("reading rows", path, e))?);
-    let records = (entry.server.records)(catalog.params.to_string().as_bytes(), Arc::new(streamed))?;
+    let rows = FileMapping::of(file).map_err(|e| DbError::io("reading rows", path, e))?;
+    let artifact = rows_artifact(entry, catalog).map_or(Artifact::Rows, |entry| entry.artifact);
+    let public = PublicRows { artifact, rows };
+    let records = (entry.server.records)(catalog.params.to_string().as_bytes(), Arc::new(public))?;
     Ok(matches!(differs(catalog, &packing, records.as_ref(), watch, &|| true)?, AuditedRows::Tree(_)))
 }
 
-/// An image that has only the rows section.
-struct StreamedRows(FileMapping);
+/// An image that has only the section of the public rows.
+struct PublicRows {
+    artifact: Artifact,
+    rows: FileMapping,
+}
 
-impl Image for StreamedRows {
+impl Image for PublicRows {
     fn section(&self, section: Section) -> Option<&[u8]> {
-        (section == Section::Public(Artifact::Rows)).then(|| self.0.bytes())
+        (section == Section::Public(self.artifact)).then(|| self.rows.bytes())
     }
 }
 

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_catalog::{Catalog, CatalogError, PublicKey, RowsRoot, SignedCatalog, TableName};
 use sotto_client::cache::Cache;
-use sotto_core::{Artifact, Epoch, SchemeEntry};
+use sotto_core::{Epoch, SchemeEntry};
 use sotto_db::{ImageFile, PathKind, TableDir, audit};
 use sotto_wire::routes;
 use std::fs;
@@ -156,7 +156,7 @@ impl AuditRows {
         Ok((catalog.clone(), key))
     }
 
-    /// Audits a server, of which only public rows can be read.
+    /// Audits a server, of which only public rows can be read: streamed ones, and downloads.
     fn remote(&self, bars: &ProgressLine) -> Result<(Catalog, PublicKey)> {
         let Some(name) = &self.table else {
             return Err(Failure::usage("no table of the server is given").fix("give --table NAME"));
@@ -165,12 +165,12 @@ impl AuditRows {
         let body = download::catalog(&mut server, &routes::table(name.as_str(), self.epoch.map(Epoch)))?;
         let signed = SignedCatalog::parse(&body)?;
         let catalog = signed.verify(self.pin.as_ref())?;
-        let Some(rows) = catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows) else {
+        let entry = scheme(&catalog)?;
+        let Some(rows) = audit::rows_artifact(entry, &catalog) else {
             let text = format!("rows of table {name} are not public");
             return Err(Failure::usage(text)
                 .fix("run this on the directory of the table, or look rows up with --require-row-proofs"));
         };
-        let entry = scheme(&catalog)?;
         let path = std::env::temp_dir();
         let mut file = tempfile::tempfile().doing("making a file in", &path)?;
         download::whole(&mut server, rows, bars, &mut |chunk| {

@@ -119,6 +119,19 @@ fn verified_answers_of_a_table_in_panels() {
     assert_eq!((&audited["audited"][0]["rows"], &audited["audited"][0]["epoch"]), (&300.into(), &2.into()));
 }
 
+/// Who has the download needs no folder of the publisher to compare it with what was signed.
+#[test]
+fn the_rows_of_a_download_are_audited_at_its_server() {
+    let folder = Folder::new();
+    let how = "--value 1 --row-bytes 12 --scheme";
+    let download = folder.encode("download", &folder.lines(300), &format!("{how} trivial"));
+    let hidden = folder.encode("hidden", &folder.lines(300), &format!("{how} simplepir"));
+    let served = Served::start(&[&download, &hidden]);
+    let audit = |table: &str| sotto(&["audit", "rows", &served.url, "--table", table]);
+    audit("download").prints("all 300 rows match the signed root");
+    audit("hidden").fails(2, &["rows of table hidden are not public"]);
+}
+
 #[test]
 fn a_row_is_asked_of_two_servers() {
     let folder = Folder::new();
