@@ -14,6 +14,7 @@
 //! | [`silence`] | traffic does not depend on what is looked up |
 //! | [`codes`] | each exit code, errors as JSON, and faults |
 //! | [`operations`] | rotation of signing keys, backup and restore |
+//! | [`http2`] | HTTP/2 abused with frames made by hand: bounds on memory, open files and time |
 //! | [`doctor`] | planted problems are found |
 //! | [`merkle`] | proofs from a transparency log, built, served, grown and verified |
 //! | [`witnessed`] | publisher logs: a witness, and publishers that equivocate |
@@ -40,6 +41,7 @@ mod encode;
 #[allow(dead_code, reason = "its `main` is for whoever runs it alone")]
 mod first_lookup;
 mod harness;
+mod http2;
 mod json_keys;
 mod lab;
 mod merkle;
