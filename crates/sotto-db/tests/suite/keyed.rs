@@ -331,14 +331,16 @@ fn parts_of_a_row_of_sums_are_parts_of_the_row() {
     let table = csv(&lines(3000), band(BandPolicy::Always, 1)).unwrap().table;
     assert!(table.made_of().is_some());
     let width = table.row_bytes();
-    for row in [0, table.rows() - 1] {
+    // A row at the edge may lie in no sum, and is zeros then.
+    for row in [0, table.rows() / 2, table.rows() - 1] {
         let mut whole = vec![0; width];
         table.read(row, &mut whole).unwrap();
         for part in [0..width, 1..width, width / 3..width / 3 + 5] {
             let mut read = vec![0; part.len()];
             table.read_part(row, part.start as u64, &mut read).unwrap();
-            assert!(read == whole[part.clone()] && read.iter().any(|byte| *byte != 0), "{row}: {part:?}");
+            assert!(read == whole[part.clone()], "{row}: {part:?}");
         }
+        assert!(row != table.rows() / 2 || whole.iter().any(|byte| *byte != 0), "no part would differ");
         assert!(table.read_part(row, width as u64, &mut [0]).is_err(), "past the row's end");
     }
     assert!(table.read_part(table.rows(), 0, &mut [0]).is_err(), "past the last row");
