@@ -141,13 +141,27 @@ impl StackInfo {
             lines.push(("attribution", text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()));
         }
         let facts = grid::facts(lines);
-        let columns = "table | >epoch | >rows | >bytes | scheme";
+        let columns = "table | >epoch | >rows | >bytes | scheme | >security | >core-SVP";
         let rows = tables.iter().map(|(catalog, scheme)| {
             let (rows, bytes) = (units::count(catalog.rows), units::count(catalog.row_bytes));
             let buckets =
                 scheme.as_ref().and_then(table_summary::buckets).map(|buckets| format!(": {buckets}"));
+            let described = scheme.as_ref();
+            let [security, core_svp] = [
+                described.map(|scheme| scheme.security_bits),
+                described.and_then(|scheme| scheme.core_svp_bits),
+            ]
+            .map(|bits| bits.map_or_else(|| "-".to_owned(), units::security));
             let scheme = catalog.scheme.clone() + &buckets.unwrap_or_default();
-            vec![catalog.table.to_string(), catalog.epoch.to_string(), rows, bytes, scheme]
+            vec![
+                catalog.table.to_string(),
+                catalog.epoch.to_string(),
+                rows,
+                bytes,
+                scheme,
+                security,
+                core_svp,
+            ]
         });
         let tables = grid::grid(columns, rows);
         let columns = "public file | >bytes | BLAKE3";
