@@ -56,8 +56,8 @@ pub struct Candidate {
     pub replicas: u64,
     /// Number of requests that share a pass at peak.
     pub pass: f64,
-    /// Requests per second that one machine can serve.
-    pub capacity: f64,
+    /// Requests per second that one machine can serve; `None` if no request is sent for a lookup.
+    pub capacity: Option<f64>,
     /// Bytes in the memory of each machine.
     pub memory_bytes: u64,
     /// Bytes on the disk of each server: two epochs, and clients' keys.

@@ -283,7 +283,7 @@ fn counted(
         loaded_p99_s: around + load.p99,
         replicas: load.replicas,
         pass: load.pass,
-        capacity: load.capacity,
+        capacity: Some(load.capacity).filter(|capacity| capacity.is_finite()),
         memory_bytes: price.resident,
         disk_bytes: price.resident.saturating_mul(2).saturating_add(keys),
         client_bytes: price.client_bytes,

@@ -31,6 +31,13 @@ fn every_row_has_the_bytes_of_its_parameters() {
         assert!(offer.failure_log2.is_none_or(|log2| log2 <= -40.0), "{id}");
         assert!(offer.security_bits.is_none_or(|bits| bits >= 128.0), "{id}");
         assert_eq!(entry.hint_server.is_some(), offer.hints_bytes > 0, "{id}");
+        // A download is asked nothing, so no number of requests is too many.
+        let capacity = offer.capacity.filter(|capacity| capacity.is_finite());
+        assert_eq!(
+            (capacity.is_none(), offer.capacity.is_none()),
+            (entry.is_downloadable(), entry.is_downloadable()),
+            "{id}"
+        );
     }
 }
 
