@@ -87,6 +87,19 @@ fn a_log_is_built_served_grown_and_proved() {
     for index in [0, 999, 1000, 1299] {
         assert_eq!(world.prove(&server.url, index, &[])["entries"], 1300);
     }
+    // Clients of the stack follow its key, and the tables are signed with the next one as well.
+    let rotated = sotto(&["rotate-key", &world.tables, "--json"]).json();
+    let next = rotated["to"].as_str().unwrap();
+    assert_eq!(
+        (rotated["from"].as_str().unwrap(), world.build(&[])["public_key"].as_str().unwrap()),
+        (key, next)
+    );
+    server.reload();
+    let followed = world.prove(&server.url, 5, &["--pin", key]);
+    assert!(
+        followed["events"].to_string().contains(&format!("changed keys, as the old key states: pin {next}"))
+    );
+    world.prove(&server.url, 6, &["--pin", next]);
     // A reader of the entry sees whether the log has it.
     let leaf = hex(&world.leaf(77));
     world.prove(&server.url, 77, &["--leaf", &leaf]);
@@ -219,6 +232,19 @@ fn proofs_are_fetched_by_hints_by_keys_and_by_states() {
         let proved = prove(name, &[&["--index", "299"][..], &kept].concat()).json();
         assert_eq!((&proved["leaf"], &proved["lookups"]), (&leaf.clone().into(), &2.into()), "{name}");
     }
+    // Calls share their keys, except with `--fresh-keys`.
+    let cache = world.folder.text("cache");
+    let registered = |more: &[&str]| {
+        let args = ["merkle", "prove", "--server", &server.url, "--table", "fspiral", "--index", "299"];
+        let kept = ["--cache", &cache, "--log-key", &world.public, "--max-wait", "9s"];
+        assert_eq!(sotto(&[&args[..], &kept, more].concat()).code, 0);
+        let metrics = server.ask_admin("GET /metrics");
+        let sessions =
+            metrics.lines().find_map(|line| line.strip_prefix("sotto_sessions{table=\"fspiral-0\"} "));
+        sessions.unwrap().parse::<u64>().unwrap()
+    };
+    let before = registered(&[]);
+    assert_eq!([&[][..], &["--fresh-keys"], &[]].map(registered), [before, before + 1, before + 1]);
     // A state continues where it was, and is required before anything is sent.
     prove("s3pir", &["--index", "7"]).fails(2, &["--state DIR"]);
     let budgets = || {
@@ -243,12 +269,13 @@ fn a_stack_is_inspected_in_its_folder_and_where_it_is_served() {
     assert_eq!((&seen["public_key"], &seen["verified"]), (&built["public_key"], &true.into()));
     assert_eq!((&seen["stack"]["stack"], &seen["request"]["lookups"]), (&"demo".into(), &4.into()));
     assert!(seen["request"]["failure_log2"].as_f64().unwrap() <= -40.0);
-    assert_eq!(seen["tables"].as_array().unwrap().len(), 4);
+    let tables = seen["tables"].as_array().unwrap();
+    let core_svp = |table: &Value| table["scheme"]["core_svp_bits"].as_f64() > Some(100.0);
+    assert!(tables.len() == 4 && tables.iter().all(core_svp), "{tables:?}");
     let text = inspect(&[&world.tables]).stdout;
-    assert!(
-        text.contains("tree-colour/1") && text.contains("demo-3") && text.contains("checkpoint"),
-        "{text}"
-    );
+    for words in ["tree-colour/1", "demo-3", "checkpoint", "core-SVP", "102.5 bits"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
     let one = inspect(&[&world.tables, "--table", "demo-2", "--json"]).json();
     assert_eq!(one["catalog"]["table"], "demo-2");
     inspect(&[&world.tables, "--epoch", "1"]).fails(2, &["--table"]);
