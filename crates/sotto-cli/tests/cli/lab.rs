@@ -156,6 +156,7 @@ fn a_server_that_is_soaked_gives_right_answers_and_loses_no_descriptor() {
     let number = |name: &str| report[name].as_u64().unwrap();
     assert_eq!((number("wrong"), &report["rows"]), (0, &2048.into()), "{report}");
     assert!(number("lookups") > 0 && number("epochs") > 0 && number("moved") > 0, "{report}");
+    assert!(report["warm_after_seconds"].as_f64() >= Some(0.5), "{report}");
     let aborted = report["aborted"].as_object().unwrap();
     assert!(aborted.len() >= 4 && aborted.contains_key("in a query request"), "{report}");
     sotto(&["bench", "soak", &folder.text("none")]).fails(7, &["none"]);

@@ -65,10 +65,11 @@ pub(crate) struct Bench {
     /// 10, and 0.5]
     #[arg(long, value_name = "X", value_parser = parse_load_factor)]
     load_factor: Option<f64>,
-    /// Duration of `bench overload` and `bench soak`, in seconds
+    /// Duration of `bench overload` and `bench soak`, in seconds; a soak takes longer if its server is not
+    /// warm after a sixth of that time
     #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
-    /// Maximum growth of a server's memory in `bench soak`, in percent
+    /// Maximum growth of a warm server's memory in `bench soak`, in percent
     #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = parse_percent)]
     max_growth: f64,
     /// Fewer repetitions: faster, noisier

@@ -138,6 +138,9 @@ const BREAK_POINTS: [BreakPoint; 6] = [
     BreakPoint { name: "in a file", run: in_a_file },
 ];
 
+/// Number of points, with the two that take seconds.
+pub(super) const POINTS: usize = BREAK_POINTS.len() + 2;
+
 struct BreakPoint {
     name: &'static str,
     run: fn(&BreakTarget) -> std::io::Result<()>,

@@ -4,7 +4,8 @@
 //! Clients send half of the requests that it can answer, or another share; epochs are published,
 //! keys registered again, connections broken at all points. Every answer is compared with the
 //! content of the row. In the end the process must hold no more memory and no more open files than
-//! when all of it had happened a few times.
+//! when it was warm: when all of it had happened a few times, and after a sixth of the time at the
+//! earliest. A server that takes longer to become warm is soaked for that much longer.
 //!
 //! The publisher is here, and its rows, whose content at each epoch is computed and stored nowhere. So
 //! an answer is compared with what the publisher wrote, and not with what another part of the program
@@ -28,6 +29,8 @@ use crate::lab::bench::soak::report::{SoakContext, SoakResults};
 use crate::lab::bench::soak::server::{ResourceUse, ServerProcess, UsageSample, mib};
 use crate::screen::Screen;
 use crate::screen::progress::StageUnit;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sotto_bench::Options;
 use sotto_catalog::{Catalog, SigningKey, TableName};
 use sotto_client::ClientError;
@@ -47,6 +50,9 @@ use std::time::{Duration, Instant};
 /// Number of clients that make lookups all the time.
 const STEADY: u64 = 6;
 
+/// Time after which a server that is not warm yet is given up, if that is longer than the soak.
+const MAX_WARM_UP: Duration = Duration::from_secs(600);
+
 /// Options of a soak.
 pub(crate) struct Soak {
     /// Load as a share of the server's capacity.
@@ -54,6 +60,30 @@ pub(crate) struct Soak {
     pub(crate) seconds: u64,
     /// Maximum growth of memory in percent.
     pub(crate) max_growth: f64,
+}
+
+/// What has to happen at least before a server is warm: from then on new clients, epochs and broken
+/// connections replace earlier ones and need no more memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct WarmUp {
+    /// Tables opened by clients, with keys if the scheme has some.
+    pub(crate) opened: u64,
+    /// Published epochs.
+    pub(crate) epochs: usize,
+    /// Points at which connections were broken.
+    pub(crate) points: usize,
+}
+
+impl WarmUp {
+    /// Twice what the server keeps; once each point. A short test of all parts waits for nothing.
+    fn of(catalog: &Catalog, options: &Options) -> Result<Self> {
+        if options.quick {
+            return Ok(WarmUp { opened: 0, epochs: 0, points: 0 });
+        }
+        let costs = catalog.terms(scheme(catalog)?).map_err(ClientError::from)?.report.costs;
+        let opened = if costs.keys_bytes > 0 { server::SESSIONS as u64 } else { STEADY };
+        Ok(WarmUp { opened: 2 * opened, epochs: 2 * RETENTION.images, points: clients::POINTS })
+    }
 }
 
 /// Runs a soak of a server with a table like the newest epoch in `dir`.
@@ -93,12 +123,13 @@ pub(crate) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
         over: AtomicBool::new(false),
         results: Mutex::new(SoakResults::default()),
     };
-    let whole = Duration::from_secs(soak.seconds);
+    let (whole, warm_up) = (Duration::from_secs(soak.seconds), WarmUp::of(&catalog, options)?);
+    let span = whole / 6;
     let every = |parts: u32, min: Duration, max: u64| (whole / parts).clamp(min, Duration::from_secs(max));
     let (update, pause) =
         (every(12, Duration::from_millis(500), 60), every(100, Duration::from_millis(50), 2));
     let began = Instant::now();
-    let samples = std::thread::scope(|scope| {
+    let (samples, warm_at) = std::thread::scope(|scope| {
         let (context, server) = (&context, &server);
         for client in 0..STEADY {
             let each = Duration::from_secs_f64(STEADY as f64 / offered);
@@ -107,15 +138,25 @@ pub(crate) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
         scope.spawn(move || clients::newcomers(context, pause));
         scope.spawn(move || clients::break_off(context, pause));
         let published = scope.spawn(move || publish(context, server, publisher, update));
-        let mut samples = Vec::new();
-        while began.elapsed() < whole && !published.is_finished() {
+        let (mut samples, mut warm_at) = (Vec::new(), None);
+        loop {
             std::thread::sleep(every(720, Duration::from_millis(20), 1));
-            samples.push(UsageSample { at: began.elapsed(), usage: server.usage() });
-            bars.at("soaking", began.elapsed().as_secs(), soak.seconds, StageUnit::Count("seconds"));
+            let at = began.elapsed();
+            samples.push(UsageSample { at, usage: server.usage() });
+            if warm_at.is_none() && at >= span && context.has_seen(&warm_up) {
+                warm_at = Some(at);
+            }
+            // What comes after the sixth in which a server becomes warm at the earliest.
+            let end = warm_at.map_or(whole.max(MAX_WARM_UP), |warm| warm + (whole - span));
+            if at >= end || published.is_finished() {
+                break;
+            }
+            let seconds = warm_at.map_or(soak.seconds, |_| end.as_secs());
+            bars.at("soaking", at.as_secs().min(seconds), seconds, StageUnit::Count("seconds"));
         }
         context.over.store(true, Ordering::Relaxed);
         let published = published.join().map_err(|_| Failure::internal("the publisher thread panicked"))?;
-        published.map(|()| samples)
+        published.map(|()| (samples, warm_at))
     })?;
     let took = began.elapsed();
     bars.at("waiting for requests in flight", 0, 0, StageUnit::Share);
@@ -125,7 +166,7 @@ pub(crate) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
     let ended = server.end();
     bars.finish();
     let results = context.results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let usage = ResourceUse::of(&samples, whole);
+    let usage = ResourceUse::of(&samples, warm_at, span);
     let mut ms: Vec<f64> = results.ms.iter().map(|ms| f64::from(*ms)).collect();
     ms.sort_by(f64::total_cmp);
     let published = &results.published;
@@ -150,6 +191,8 @@ pub(crate) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
             _ => median(published.iter().copied()),
         },
         memory_start_mib: mib(start.resident),
+        warm_after_seconds: warm_at.map(|warm| warm.as_secs_f64()),
+        warm_up,
         memory_warm_mib: mib(usage.warm.resident),
         memory_end_mib: mib(usage.last.resident),
         memory_peak_mib: mib(usage.peak.resident),
@@ -216,6 +259,12 @@ fn end_with_this(server: &ServerProcess, scratch: &Path) -> Result<()> {
     files::on_end(tidy).map_err(|error| Failure::internal(format!("cannot listen for signals: {error}")))
 }
 
+/// The scheme of a table.
+fn scheme(catalog: &Catalog) -> Result<&'static SchemeEntry> {
+    sotto_registry::find(&catalog.scheme)
+        .ok_or_else(|| Failure::from(ClientError::UnknownScheme(catalog.scheme.clone())))
+}
+
 /// Retention: the two epochs that a server answers for, and the deltas that it offers.
 const RETENTION: Retention = Retention { images: 2, deltas: 16 };
 
@@ -234,10 +283,7 @@ pub(crate) struct Publisher {
 impl Publisher {
     /// Encodes a table of the same shape and scheme as `catalog`, in a subfolder.
     pub(crate) fn new(scratch: &Path, catalog: &Catalog) -> Result<Self> {
-        let entry = sotto_registry::find(&catalog.scheme).ok_or_else(|| {
-            let id = catalog.scheme.clone();
-            Failure::from(ClientError::UnknownScheme(id))
-        })?;
+        let entry = scheme(catalog)?;
         let dir = TableDir::create(&scratch.join("table"))?;
         let mut rng = sotto_prg::system_rng()?;
         let row_bytes = usize::try_from(catalog.row_bytes).unwrap_or(usize::MAX);

@@ -2,8 +2,8 @@
 //! person, figures for a script, and the faults.
 
 use crate::failure::{Exit, Failure};
-use crate::lab::bench::soak::SoakRows;
 use crate::lab::bench::soak::server::UsagePoint;
+use crate::lab::bench::soak::{SoakRows, WarmUp};
 use crate::screen::{grid, units};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,6 +33,10 @@ pub(crate) struct Report {
     pub(crate) published_median_seconds: f64,
     pub(crate) published_slowest_seconds: f64,
     pub(crate) memory_start_mib: f64,
+    /// Time until the server was warm; null if it never was.
+    pub(crate) warm_after_seconds: Option<f64>,
+    /// What had to happen until then; all zeros with `--quick`.
+    pub(crate) warm_up: WarmUp,
     pub(crate) memory_warm_mib: f64,
     pub(crate) memory_end_mib: f64,
     pub(crate) memory_peak_mib: f64,
@@ -54,8 +58,9 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    fn growth_percent(&self) -> f64 {
-        (self.memory_end_mib / self.memory_warm_mib.max(1e-9) - 1.0) * 100.0
+    /// Growth of memory since the server was warm; `None` if it never was.
+    fn growth_percent(&self) -> Option<f64> {
+        self.warm_after_seconds.map(|_| (self.memory_end_mib / self.memory_warm_mib.max(1e-9) - 1.0) * 100.0)
     }
 
     /// Faults that must not occur.
@@ -71,8 +76,21 @@ impl Report {
         for (kind, errors) in self.results.errors.iter().filter(|(_, errors)| !errors.retryable) {
             faults.push(format!("{} times {kind}, the first: {}", units::count(errors.count), errors.first));
         }
-        if self.growth_percent() > self.may_grow_percent {
-            faults.push(format!("memory grew by {:.1} %", self.growth_percent()));
+        match self.growth_percent() {
+            Some(growth) if growth > self.may_grow_percent => {
+                faults.push(format!("memory grew by {growth:.1} %"));
+            }
+            Some(_) => {}
+            None => {
+                let WarmUp { opened, epochs, points } = self.warm_up;
+                faults.push(format!(
+                    "memory is not judged, since the server was never warm: {} of {opened} tables were opened, \
+                     {} of {epochs} epochs published, and connections broken at {} of {points} points",
+                    self.results.opened,
+                    self.epochs,
+                    self.results.aborted.len()
+                ));
+            }
         }
         if self.descriptors_end > self.descriptors_start {
             let more = self.descriptors_end - self.descriptors_start;
@@ -107,6 +125,13 @@ impl Report {
         let retryable = |(kind, of): (&String, &ErrorCount)| {
             let again = if of.retryable { "" } else { " (not retryable)" };
             counted(&format!("{kind}{again}"), of.count)
+        };
+        let (warm, growth) = match (self.warm_after_seconds, self.growth_percent()) {
+            (Some(after), Some(growth)) => (
+                format!("{} when warm after {after:.0} s", mib(self.memory_warm_mib)),
+                format!(" ({growth:+.1} %)"),
+            ),
+            _ => ("never warm".to_owned(), String::new()),
         };
         let rows = [
             (
@@ -156,11 +181,9 @@ impl Report {
             (
                 "memory",
                 format!(
-                    "{} at the start, {} when warm, {} at the end ({:+.1} %), {} at most",
+                    "{} at the start, {warm}, {} at the end{growth}, {} at most",
                     mib(self.memory_start_mib),
-                    mib(self.memory_warm_mib),
                     mib(self.memory_end_mib),
-                    self.growth_percent(),
                     mib(self.memory_peak_mib)
                 ),
             ),
@@ -236,6 +259,12 @@ impl SoakContext<'_> {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether all of this has happened.
+    pub(crate) fn has_seen(&self, warm_up: &WarmUp) -> bool {
+        let SoakResults { opened, published, aborted, .. } = &*self.results();
+        *opened >= warm_up.opened && published.len() >= warm_up.epochs && aborted.len() >= warm_up.points
+    }
+
     /// Whether clients have to end.
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
@@ -270,6 +299,22 @@ impl SoakContext<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A time alone makes no server warm.
+    #[test]
+    fn a_server_is_warm_once_all_has_happened() {
+        let (name, rows) = ("t".parse().unwrap(), SoakRows { rows: 100, row_bytes: 16 });
+        let (url, over, results) = (String::new(), AtomicBool::new(false), Mutex::default());
+        let context = SoakContext { url, table: &name, rows, over, results };
+        let warm_up = WarmUp { opened: 2, epochs: 1, points: 1 };
+        context.results().opened = 2;
+        context.results().published.push(0.5);
+        assert!(!context.has_seen(&warm_up));
+        context.results().aborted.insert("in an answer", 1);
+        assert!(context.has_seen(&warm_up));
+        context.results().opened = 1;
+        assert!(!context.has_seen(&warm_up));
+    }
 
     #[test]
     fn an_answer_of_another_epoch_is_wrong_and_named() {

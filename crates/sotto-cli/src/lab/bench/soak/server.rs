@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of sessions of one address, which all clients have. It is small, so that sessions
 /// of clients that are gone are evicted soon.
-const SESSIONS: usize = 24;
+pub(super) const SESSIONS: usize = 24;
 
 /// Maximum time of any wait.
 const MAX_WAIT: Duration = Duration::from_secs(120);
@@ -183,9 +183,9 @@ pub(crate) struct UsageSample {
 
 /// The resources of the server over a soak: medians of two spans, each about as long as two epochs.
 pub(crate) struct ResourceUse {
-    /// Median after a sixth of the time, when everything has happened a few times.
+    /// Median of the first span of a warm server; zero if it never was.
     pub(crate) warm: ProcessUsage,
-    /// Median at the end.
+    /// Median of the last span.
     pub(crate) last: ProcessUsage,
     pub(crate) peak: ProcessUsage,
     /// A selection of samples, for plots.
@@ -201,12 +201,12 @@ pub(crate) struct UsagePoint {
 }
 
 impl ResourceUse {
-    /// Computes the medians of all samples of a soak of length `whole`.
-    pub(crate) fn of(samples: &[UsageSample], whole: Duration) -> Self {
-        let span = whole / 6;
+    /// Computes the medians of all samples of a soak whose server was warm from `warm_at` on.
+    pub(crate) fn of(samples: &[UsageSample], warm_at: Option<Duration>, span: Duration) -> Self {
+        let end = samples.last().map(|sample| sample.at).unwrap_or_default();
         let within = |from: Duration| {
             let inside: Vec<_> =
-                samples.iter().filter(|sample| sample.at >= from && sample.at < from + span).collect();
+                samples.iter().filter(|sample| sample.at >= from && sample.at <= from + span).collect();
             let of = |field: fn(&ProcessUsage) -> u64| {
                 let mut all: Vec<_> = inside.iter().map(|sample| field(&sample.usage)).collect();
                 all.sort_unstable();
@@ -228,8 +228,8 @@ impl ResourceUse {
             descriptors: sample.usage.descriptors,
         });
         ResourceUse {
-            warm: within(span),
-            last: within(whole.saturating_sub(span)),
+            warm: warm_at.map(within).unwrap_or_default(),
+            last: within(end.saturating_sub(span)),
             peak: ProcessUsage {
                 resident: max(|usage| usage.resident),
                 anonymous: max(|usage| usage.anonymous),
@@ -259,7 +259,8 @@ mod tests {
                     usage: ProcessUsage { resident, anonymous: 0, descriptors },
                 }
             };
-            ResourceUse::of(&(0..600).map(sample).collect::<Vec<_>>(), Duration::from_secs(600))
+            let (warm_at, span) = (Duration::from_secs(100), Duration::from_secs(99));
+            ResourceUse::of(&(0..600).map(sample).collect::<Vec<_>>(), Some(warm_at), span)
         };
         let spiky = of(|at| if at % 60 == 0 { 900 } else { 100 });
         assert_eq!((spiky.warm.resident, spiky.last.resident, spiky.peak.resident), (100, 100, 900));
