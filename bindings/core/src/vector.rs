@@ -19,14 +19,14 @@ mod lookup;
 
 pub use error::VectorError;
 pub use format::{
-    Body, Exchange, FORMAT, MARK, NamedBytes, Pieces, TrailingBytes, Vector, VectorKey, method, range,
+    Body, Exchange, FORMAT, MARK, NamedBytes, Pieces, TrailingBytes, Vector, VectorKey, VectorLookup, method,
+    range,
 };
 #[cfg(feature = "record")]
 pub use lookup::{generator, lookup};
 #[cfg(not(feature = "record"))]
 use lookup::{generator, lookup};
 
-use sotto_client::session::SetupConfig;
 use sotto_client::transport::{Request, Response};
 
 /// The contents of a vector that this build has reproduced.
@@ -34,9 +34,9 @@ use sotto_client::transport::{Request, Response};
 pub struct ReplayReport {
     /// Id of the scheme.
     pub scheme: String,
-    /// Index of the row.
-    pub row: u64,
-    /// Value of the row.
+    /// Index of the row; `None` if a key or several rows were looked up.
+    pub row: Option<u64>,
+    /// Value of the row or of the key, or the rows one after the other.
     pub value: Vec<u8>,
     /// Number of compared requests.
     pub requests: usize,
@@ -58,13 +58,9 @@ pub fn replay(file: &[u8]) -> Result<ReplayReport, VectorError> {
         }
     }
     let mut tape = ReplayTransport { vector: &vector, bytes, step: 0 };
-    let config = SetupConfig {
-        pin: Some(vector.key.0),
-        servers: vector.servers,
-        in_memory: true,
-        ..SetupConfig::new(vector.table.clone())
-    };
-    let found = lookup(config, vector.row, &mut generator(&vector.seed), &mut |server, request| {
+    let (key, of) = (vector.key.0, vector.lookup()?);
+    let mut rng = generator(&vector.seed);
+    let found = lookup(&vector.table, key, vector.servers, &of, &mut rng, &mut |server, request| {
         tape.play(server, request)
     });
     let (scheme, value) = found.map_err(|error| error.at(tape.step))?;
@@ -75,7 +71,7 @@ pub fn replay(file: &[u8]) -> Result<ReplayReport, VectorError> {
         return Err(VectorError::damaged("the scheme", "differs from that of the catalog"));
     }
     if value != vector.value.0 {
-        return Err(VectorError::OtherRow { row: vector.row });
+        return Err(VectorError::OtherRow(of.to_string()));
     }
     Ok(ReplayReport { scheme, row: vector.row, value, requests: tape.step })
 }

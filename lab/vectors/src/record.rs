@@ -2,64 +2,71 @@
 //! client that queries it.
 
 use crate::Failure;
-use crate::cases::{Case, EncodedTable, derived};
+use crate::cases::{Case, EncodedCase, derived};
 use crate::secrets::Secrets;
 use crate::write::{RecordedExchange, VectorFiles, Writer};
-use sotto_binding::vector::{FORMAT, Vector, VectorError, VectorKey, generator, lookup};
-use sotto_catalog::HexBytes;
+use sotto_binding::vector::{FORMAT, Vector, VectorError, VectorKey, VectorLookup, generator, lookup};
+use sotto_catalog::{HexBytes, SignedStack, TableName};
 use sotto_client::ClientError;
-use sotto_client::session::SetupConfig;
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Response, Transport};
 use sotto_core::{Error, Misuse};
-use sotto_server::Server;
-use sotto_wire::{SessionId, query};
+use sotto_oprf::SecretKey;
+use sotto_prg::ChaCha20Rng;
+use sotto_server::{EpochSource, Server};
+use sotto_wire::{SessionId, evaluate, query};
+use std::str::FromStr;
+use std::sync::Arc;
 
-/// Encodes a case's table, serves it, fetches its row, and returns the vector's two files.
+/// Encodes a case's tables, serves them, makes its lookup, and returns the vector's two files.
 pub(crate) fn record(case: &Case) -> Result<VectorFiles, Failure> {
-    let table = EncodedTable::encode(case)?;
+    let EncodedCase { tables, stack, key, oprf } = EncodedCase::encode(case)?;
     let servers = u8::try_from(case.entry.servers)?;
     let running: Vec<_> = (0..servers)
         .map(|role| {
-            Server::start_with(&sotto_server::ServerConfig::on_free_ports(), vec![Box::new(table.at(role))])
+            let sources = tables.iter().map(|table| Box::new(table.at(role)) as Box<dyn EpochSource>);
+            Server::start_with(&sotto_server::ServerConfig::on_free_ports(), sources.collect())
         })
         .collect::<Result<_, _>>()?;
     let urls = running.iter().map(|running| format!("http://{}", running.public));
     let transports =
         urls.map(|url| HttpTransport::new(&url, &HttpSettings::default())).collect::<Result<_, _>>()?;
-    let mut recorder = RecordingTransport { transports, sessions: Vec::new(), exchanges: Vec::new() };
+    let (sessions, exchanges, proofs) = (Vec::new(), Vec::new(), generator(&derived("proof", &case.name)));
+    let mut recorder = RecordingTransport { transports, sessions, exchanges, stack, oprf, proofs };
 
-    let key = table.key();
-    let seed = derived("client", &case.name);
-    let config = SetupConfig {
-        pin: Some(key),
-        servers,
-        in_memory: true,
-        ..SetupConfig::new(table.catalog.table.clone())
-    };
-    let (scheme, value) = lookup(config, case.row, &mut generator(&seed), &mut |server, request| {
+    let (name, seed) = (TableName::from_str(&case.name)?, derived("client", &case.name));
+    let rng = &mut generator(&seed);
+    let (scheme, value) = lookup(&name, key, servers, &case.lookup, rng, &mut |server, request| {
         recorder.send(server, request)
     })?;
     if value != case.value() {
-        return Err(format!("{}: the recovered row differs from the table", case.name).into());
+        return Err(format!("{}: the recovered value differs from the table's", case.name).into());
     }
     for running in running {
         running.shutdown();
     }
 
-    let secrets = Secrets { case, table: &table, seed, exchanges: &recorder.exchanges }.all()?;
+    let first = tables.first().ok_or("a case without tables")?;
+    let secrets = Secrets { case, table: first, seed, exchanges: &recorder.exchanges }.all(rng)?;
     let mut writer = Writer::default();
     let exchanges = recorder.exchanges.iter().map(|exchange| exchange.written(&mut writer)).collect();
     let secrets = secrets.into_iter().map(|(name, bytes)| (name.to_owned(), writer.body(&bytes))).collect();
+    let (row, keyword, rows) = match case.lookup.clone() {
+        VectorLookup::Row(row) => (Some(row), None, None),
+        VectorLookup::Key(key) => (None, Some(key), None),
+        VectorLookup::Rows(rows) => (None, None, Some(rows)),
+    };
     let vector = Vector {
         format: FORMAT.to_owned(),
         about: case.about(),
         scheme,
-        table: table.catalog.table.clone(),
+        table: name,
         key: VectorKey(key),
         servers,
         seed,
-        row: case.row,
+        row,
+        keyword,
+        rows,
         value: HexBytes(value),
         exchanges,
         secrets,
@@ -74,6 +81,11 @@ struct RecordingTransport {
     /// vectors do not change from one recording to the next.
     sessions: Vec<(SessionId, SessionId)>,
     exchanges: Vec<RecordedExchange>,
+    /// The stack that the tables belong to. It is answered here, since its signature was made again.
+    stack: Option<SignedStack>,
+    /// Proofs of evaluations are random, and are made again from a seed.
+    oprf: Option<Arc<SecretKey>>,
+    proofs: ChaCha20Rng,
 }
 
 impl RecordingTransport {
@@ -85,10 +97,15 @@ impl RecordingTransport {
         {
             query::replace_session(&mut sent.body, real);
         }
-        let transport = self.transports.get_mut(usize::from(server));
-        let none = || ClientError::from(Error::from(Misuse::Rule("there is no such server")));
-        let response = transport.ok_or_else(none)?.call(&sent).map_err(ClientError::from)?;
-        let mut response = Response::new(response.status, response.body);
+        let mut response = match &self.stack {
+            Some(stack) if request.path.starts_with("/v1/stacks/") => Response::new(200, stack.to_bytes()),
+            _ => {
+                let transport = self.transports.get_mut(usize::from(server));
+                let none = || ClientError::from(Error::from(Misuse::Rule("there is no such server")));
+                let response = transport.ok_or_else(none)?.call(&sent).map_err(ClientError::from)?;
+                Response::new(response.status, response.body)
+            }
+        };
         if request.path.ends_with("/keys")
             && let Ok(real) = <[u8; 16]>::try_from(response.body.as_slice())
         {
@@ -97,6 +114,11 @@ impl RecordingTransport {
             self.sessions.push((SessionId(written), SessionId(real)));
             response.body = written.to_vec();
         }
+        if let Some(key) = self.oprf.as_ref().filter(|_| request.path.ends_with("/evaluate")) {
+            response.body = evaluated(key, &request.body, &mut self.proofs).map_err(|error| {
+                VectorError::Damaged { what: error.to_string(), why: "the evaluation cannot be made again" }
+            })?;
+        }
         self.exchanges.push(RecordedExchange {
             server,
             request: request.clone(),
@@ -104,4 +126,11 @@ impl RecordingTransport {
         });
         Ok(response)
     }
+}
+
+/// The response to an evaluation request, with a proof from a generator with a seed.
+fn evaluated(key: &SecretKey, request: &[u8], rng: &mut ChaCha20Rng) -> Result<Vec<u8>, Failure> {
+    let head = evaluate::EvaluationHead::parse(request)?;
+    let evaluations = key.evaluate(&head.elements(request)?, rng)?;
+    Ok(evaluate::encode_response(&head.pin, &evaluations.elements, &evaluations.proof)?)
 }

@@ -6,14 +6,21 @@
 use crate::Failure;
 use crate::cases::{Case, EncodedTable};
 use crate::write::RecordedExchange;
-use sotto_binding::vector::generator;
+use rand_core::Rng;
+use sotto_binding::vector::{VectorLookup, generator};
 use sotto_catalog::Hex32;
 use sotto_core::RecordIndex;
+use sotto_oprf::{Input, MaskVersion};
+use sotto_prg::ChaCha20Rng;
 use sotto_silent::lwe::encrypt::LweVectorEncryptor;
 use sotto_silent::lwe::ring::Ring;
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::VectorEncryptor as Silent;
-use sotto_wire::{hints, query};
+use sotto_wire::{evaluate, hints, query};
+
+/// Bytes that a blind is drawn from, and more than any lookup draws.
+const BLIND_BYTES: usize = 64;
+const MAX_DRAWN: usize = 1 << 16;
 
 /// The source of the secrets of a recorded lookup.
 pub(crate) struct Secrets<'a> {
@@ -26,7 +33,9 @@ pub(crate) struct Secrets<'a> {
 impl Secrets<'_> {
     /// The secrets by their names on the scheme's page; none for schemes whose answers are opened
     /// without any, and for those whose page names none yet.
-    pub(crate) fn all(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
+    ///
+    /// `after` is the generator of the lookup, behind the last bytes that it drew.
+    pub(crate) fn all(&self, after: &mut ChaCha20Rng) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
         let rng = &mut generator(&self.seed);
         let numbers =
             |numbers: &[i32]| numbers.iter().flat_map(|number| (*number as i16).to_le_bytes()).collect();
@@ -36,9 +45,32 @@ impl Secrets<'_> {
                 let secret = Silent::new(0, PlainModulus::BYTES)?.secret(rng);
                 vec![("s", numbers(secret.coefficients()))]
             }
+            _ if self.case.name == "oprf-1" => vec![("blind", self.blind(after)?)],
             _ if self.case.entry.state.is_some() => vec![("state", self.state()?)],
             _ => Vec::new(),
         })
+    }
+
+    /// The 64 bytes that the blind was drawn from, the last of the lookup.
+    fn blind(&self, after: &mut ChaCha20Rng) -> Result<Vec<u8>, Failure> {
+        let (mut drawn, mut next) = (vec![0; MAX_DRAWN], [0; 32]);
+        generator(&self.seed).fill_bytes(&mut drawn);
+        after.fill_bytes(&mut next);
+        let end =
+            drawn.windows(next.len()).position(|bytes| bytes == next).ok_or("the generator drew more")?;
+        let start = end.checked_sub(BLIND_BYTES).ok_or("the generator drew no blind")?;
+        let rng = &mut generator(&self.seed);
+        rng.fill_bytes(drawn.get_mut(..start).unwrap_or_default());
+        let VectorLookup::Row(row) = self.case.lookup else { return Err("not a lookup of a row".into()) };
+        let input =
+            Input::row(self.table.catalog.table.as_str(), row, MaskVersion(self.table.catalog.epoch.0))?;
+        let blinded = sotto_oprf::blind(vec![input], rng)?;
+        let sent = self.exchanges.iter().find(|exchange| exchange.request.path.ends_with("/evaluate"));
+        let sent = sent.and_then(|exchange| exchange.request.body.get(evaluate::HEAD_BYTES..));
+        if sent != Some(blinded.elements().as_flattened()) {
+            return Err("the blinded element differs from the recorded one".into());
+        }
+        Ok(drawn.get(start..end).unwrap_or_default().to_vec())
     }
 
     /// The state of the client while its query is open.
@@ -68,7 +100,8 @@ impl Secrets<'_> {
                 .apply_hint_response(exchange.response.body.get(hints::HEAD_BYTES..).unwrap_or_default())?;
         }
         let terms = self.table.catalog.terms(self.case.entry)?;
-        let record = terms.packing.records_of(self.case.row).first().copied().unwrap_or(RecordIndex(0));
+        let VectorLookup::Row(row) = self.case.lookup else { return Err("not a lookup of a row".into()) };
+        let record = terms.packing.records_of(row).first().copied().unwrap_or(RecordIndex(0));
         let (queries, _) = client.query(record, rng)?;
         let requests = self.exchanges.iter().filter(|exchange| exchange.request.path.ends_with("/ask"));
         let sent: Vec<_> =

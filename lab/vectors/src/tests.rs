@@ -1,4 +1,5 @@
-//! The vectors in `spec/vectors`: there is one for each scheme, each is replayed, and recording them again gives the same bytes.
+//! The vectors in `spec/vectors`: there is one for each scheme and each layer, each is replayed, and
+//! recording them again gives the same bytes.
 
 use crate::cases::Case;
 use crate::{folder, record};
@@ -15,13 +16,17 @@ fn whole(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn every_scheme_has_a_vector_and_each_is_replayed() {
-    for entry in sotto_registry::SCHEMES {
-        let file = whole(&entry.id.0.replace('/', "-"));
+fn every_scheme_and_layer_has_a_vector_and_each_is_replayed() {
+    for case in Case::all() {
+        let file = whole(&case.name);
         let (vector, _) = Vector::parse(&file).unwrap();
-        let replayed = replay(&file).unwrap_or_else(|error| panic!("{}: {error}", entry.id));
-        assert_eq!((replayed.scheme.as_str(), replayed.row), (entry.id.0, vector.row));
-        assert_eq!((replayed.value, replayed.requests), (vector.value.0, vector.exchanges.len()));
+        let replayed = replay(&file).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        assert_eq!(
+            (replayed.scheme.as_str(), vector.lookup().unwrap()),
+            (case.entry.id.0, case.lookup.clone())
+        );
+        assert_eq!((&replayed.value, replayed.requests), (&case.value(), vector.exchanges.len()));
+        assert_eq!((replayed.value, replayed.row), (vector.value.0, vector.row));
     }
 }
 
@@ -46,7 +51,7 @@ fn recorded_again_they_are_the_same() {
 /// fetched record.
 #[test]
 fn damage_makes_no_other_row() {
-    for name in ["dpf-1", "simplepir-1", "checklist-1"] {
+    for name in ["dpf-1", "simplepir-1", "checklist-1", "keyword-1", "oprf-1", "pbc-1"] {
         let file = whole(name);
         let replayed = replay(&file).unwrap();
         let (mut noticed, mut tried) = (0, 0);
@@ -95,7 +100,14 @@ fn what_differs_is_said() {
     let value = vector.value.to_string();
     assert!(matches!(with(&value, &value.replace(&value[..2], "zz")), Err(VectorError::NotAVector { .. })));
     let other = format!("{}{}", if value.starts_with("00") { "01" } else { "00" }, &value[2..]);
-    assert!(matches!(with(&value, &other), Err(VectorError::OtherRow { row }) if row == vector.row));
+    assert!(
+        matches!(with(&value, &other), Err(VectorError::OtherRow(of)) if of == vector.lookup().unwrap().to_string())
+    );
+    let row = format!("\"row\": {}", vector.row.unwrap());
+    for both in [format!("{row}, \"keyword\": \"x\""), "\"rows\": [1], \"keyword\": \"x\"".to_owned()] {
+        assert!(matches!(with(&row, &both), Err(VectorError::NotAVector { .. })));
+    }
+    assert!(matches!(with(&row, "\"keyword\": \"x\""), Err(VectorError::OtherRow(_))), "no keyword table");
     assert!(matches!(replay(text.as_bytes()), Err(VectorError::Damaged { .. })));
     assert!(matches!(replay(b""), Err(VectorError::NotAVector { .. })));
 }

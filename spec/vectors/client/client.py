@@ -5,19 +5,24 @@ import sys
 import time
 from pathlib import Path
 
-from recorded import Refused, Vector
+from layers import LAYERS
+from recorded import Refused, Table, Vector
 from schemes import SCHEMES
 
 
 def read(path: Path) -> str:
     vector = Vector(path)
-    scheme = SCHEMES.get(vector.text["scheme"])
-    if scheme is None:
-        return "catalog verified; this client does not have the scheme"
-    row = vector.row(scheme(vector))
-    if row.hex() != vector.text["value"]:
-        raise Refused(f"another row: {row.hex()}")
-    return f"row {vector.text['row']} is {row.hex()}"
+    layer, scheme = LAYERS.get(vector.text["table"]), SCHEMES.get(vector.text["scheme"])
+    if layer is not None:
+        value = layer(vector)
+    else:
+        table = Table(vector, vector.text["table"])
+        if scheme is None:
+            return "catalog verified; this client does not have the scheme"
+        value = table.row(scheme(table))
+    if value.hex() != vector.text["value"]:
+        raise Refused(f"another value: {value.hex()}")
+    return f"{vector.text['about'].partition(' of ')[0]} is {value.hex()}"
 
 
 def main(names: list[str]) -> int:
@@ -31,7 +36,7 @@ def main(names: list[str]) -> int:
         except Refused as why:
             said, wrong = f"REFUSED: {why}", wrong + 1
         print(f"{path.stem:16} {said} ({time.perf_counter() - begun:.1f} s)")
-    missing = set() if names else {scheme.replace("/", "-") for scheme in SCHEMES} - done
+    missing = set() if names else ({scheme.replace("/", "-") for scheme in SCHEMES} | LAYERS.keys()) - done
     for name in sorted(missing):
         print(f"{name:16} MISSING")
     return 1 if wrong or missing else 0

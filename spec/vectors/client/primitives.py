@@ -1,4 +1,4 @@
-"""BLAKE3, ChaCha20, AES-128 and Ed25519, straight from their definitions and slow: what the standard library lacks."""
+"""BLAKE3, ChaCha20, AES-128, Ed25519 and ristretto255, straight from their definitions and slow: what the standard library lacks."""
 
 import hashlib
 import struct
@@ -204,3 +204,78 @@ def ed25519_verifies(key: bytes, message: bytes, signature: bytes) -> bool:
     challenge = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
     base = _point(BASE_Y.to_bytes(32, "little"))
     return _times(s, base) == _add(commitment, _times(challenge, public))
+
+
+# ristretto255, RFC 9496, on the points of Ed25519
+
+ROOT_OF_MINUS_ONE = pow(2, (P - 1) // 4, P)
+
+
+def _root(u: int, v: int) -> tuple[bool, int]:
+    """Whether u / v is a square, and the even root of it, or of the root of -1 times u / v."""
+    r = u * v**3 * pow(u * v**7 % P, (P - 5) // 8, P) % P
+    check = v * r * r % P
+    is_square = check in (u % P, -u % P)
+    if check in (-u % P, -u * ROOT_OF_MINUS_ONE % P):
+        r = r * ROOT_OF_MINUS_ONE % P
+    return is_square, P - r if r & 1 else r
+
+
+def _even(x: int) -> int:
+    return P - x if x & 1 else x
+
+
+def ristretto_base():
+    return _point(BASE_Y.to_bytes(32, "little"))
+
+
+def ristretto_add(a, b):
+    return _add(a, b)
+
+
+def ristretto_times(n: int, point):
+    return _times(n, point)
+
+
+def ristretto_decode(data: bytes):
+    s = int.from_bytes(data, "little")
+    u_1, u_2 = (1 - s * s) % P, (1 + s * s) % P
+    v = (-D * u_1 * u_1 - u_2 * u_2) % P
+    is_square, inverse = _root(1, v * u_2 * u_2 % P)
+    x = _even(2 * s * inverse * u_2 % P)
+    y = u_1 * inverse * inverse * u_2 * v % P
+    if s >= P or s & 1 or not is_square or x * y % P & 1 or y == 0:
+        raise ValueError("no element of the group in its one form")
+    return (x, y)
+
+
+def ristretto_encode(point) -> bytes:
+    x, y = point
+    u_1, u_2 = (1 + y) * (1 - y) % P, x * y % P
+    _, inverse = _root(1, u_1 * u_2 * u_2 % P)
+    d_1, d_2 = inverse * u_1 % P, inverse * u_2 % P
+    z_inverse = d_1 * d_2 * u_2 % P
+    if u_2 * z_inverse % P & 1:
+        _, inverse_sqrt = _root(1, (-1 - D) % P)
+        x, y, d_2 = y * ROOT_OF_MINUS_ONE % P, x * ROOT_OF_MINUS_ONE % P, d_1 * inverse_sqrt % P
+    y = -y % P if x * z_inverse % P & 1 else y
+    return _even(d_2 * (1 - y) % P).to_bytes(32, "little")
+
+
+def _map(data: bytes):
+    t = int.from_bytes(data, "little") & (2**255 - 1)
+    r = ROOT_OF_MINUS_ONE * t * t % P
+    u, v, c = (r + 1) * (1 - D * D) % P, (-1 - r * D) * (r + D) % P, P - 1
+    is_square, s = _root(u, v)
+    if not is_square:
+        s, c = -_even(s * t % P) % P, r
+    n = (c * (r - 1) * (D - 1) * (D - 1) - v) % P
+    # The standard's root of -D - 1 is the odd one.
+    root = P - _root((-D - 1) % P, 1)[1]
+    w_0, w_1, w_2, w_3 = 2 * s * v % P, n * root % P, (1 - s * s) % P, (1 + s * s) % P
+    return (w_0 * pow(w_1, -1, P) % P, w_2 * pow(w_3, -1, P) % P)
+
+
+def ristretto_from(data: bytes):
+    """An element of 64 uniform bytes."""
+    return _add(_map(data[:32]), _map(data[32:]))

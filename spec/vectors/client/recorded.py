@@ -1,5 +1,5 @@
-"""A vector, and what every client does whatever the scheme: catalog, artifacts, frames. From ../README.md, ../../catalog.md,
-../../artifacts.md and ../../wire.md."""
+"""A vector, and what every client does whatever the scheme: catalog, artifacts, frames; a stack of tables. From ../README.md,
+../../catalog.md, ../../stack.md, ../../artifacts.md and ../../wire.md."""
 
 import json
 import struct
@@ -27,7 +27,6 @@ class Vector:
         self.behind = behind.read_bytes() if behind.exists() else b""
         demand(not self.behind or self.behind[:16] == b"\0sotto-vector/1\n", "the mark is missing")
         self.secrets = {name: self.body(body) for name, body in self.text.get("secrets", {}).items()}
-        self.catalog = self._catalog()
 
     def body(self, body) -> bytes | None:
         """Bytes in the text or behind it; None for those that are left out."""
@@ -50,19 +49,45 @@ class Vector:
                 demand(exchange["status"] in (200, 206), "a refusal")
                 yield exchange
 
-    def _catalog(self) -> dict:
-        """The catalog that all servers show, signed by the publisher."""
-        shown = [self.body(exchange["response"]) for exchange in self.exchanges(f"/v1/tables/{self.text['table']}")]
-        demand(len(shown) == self.text["servers"] and len(set(shown)) == 1, "servers show different catalogs")
-        envelope = json.loads(shown[0])
-        demand(f"sotto-pk:{envelope['public_key']}" == self.text["key"], "the catalog is signed by somebody else")
-        text = envelope["catalog"].encode()
+    def signed(self, kind: str, shown: bytes) -> bytes:
+        """The text of a catalog or a stack, signed by the publisher."""
+        envelope = json.loads(shown)
+        demand(f"sotto-pk:{envelope['public_key']}" == self.text["key"], f"the {kind} is signed by somebody else")
+        text = envelope[kind].encode()
         key, signature = bytes.fromhex(envelope["public_key"]), bytes.fromhex(envelope["signature"])
-        demand(ed25519_verifies(key, b"sotto-catalog/1\0" + text, signature), "the signature does not hold")
-        catalog = json.loads(text)
-        demand(catalog["format"] == "sotto-catalog/1" and catalog["table"] == self.text["table"], "another table")
-        demand(catalog["scheme"] == self.text["scheme"] and catalog["layers"] == [], "another scheme, or layers")
-        return catalog
+        message = f"sotto-{kind}/1\0".encode() + text
+        demand(ed25519_verifies(key, message, signature), f"the signature of the {kind} does not hold")
+        return text
+
+    def stack(self) -> tuple[dict, list["Table"]]:
+        """A stack, and its tables, whose catalogs it names."""
+        [exchange] = self.exchanges(f"/v1/stacks/{self.text['table']}")
+        stack = json.loads(self.signed("stack", self.body(exchange["response"])))
+        demand(stack["format"] == "sotto-stack/1" and stack["stack"] == self.text["table"], "another stack")
+        tables = [Table(self, shard["table"]) for shard in stack["shards"]]
+        for shard, table in zip(stack["shards"], tables):
+            demand(table.digest == shard["catalog"], "a catalog that the stack does not name")
+            demand(table.catalog["epoch"] == shard["epoch"], "an epoch that the stack does not name")
+        return stack, tables
+
+
+class Table:
+    """A table of a vector, and what was exchanged about it."""
+
+    def __init__(self, vector: Vector, name: str, layers: tuple[str, ...] = ()):
+        self.vector, self.name, self.secrets = vector, name, vector.secrets
+        self.text, self.body, self.exchanges = vector.text, vector.body, vector.exchanges
+        shown = [self.body(exchange["response"]) for exchange in self.exchanges(f"/v1/tables/{name}")]
+        demand(len(shown) == self.text["servers"] and len(set(shown)) == 1, "servers show different catalogs")
+        text = vector.signed("catalog", shown[0])
+        self.digest, self.catalog = blake3(text).hex(), json.loads(text)
+        demand(self.catalog["format"] == "sotto-catalog/1" and self.catalog["table"] == name, "another table")
+        demand(self.catalog["scheme"] == self.text["scheme"], "another scheme")
+        demand(tuple(layer["name"] for layer in self.catalog["layers"]) == layers, "other layers")
+
+    def layer(self) -> dict:
+        """The parameters of the only layer."""
+        return self.catalog["layers"][0]["params"]
 
     def params(self, *order: str) -> dict:
         """The parameters. Their digest is over the fields in the order of the scheme's page, without those that are left out."""
@@ -89,10 +114,11 @@ class Vector:
 
     def frames(self, route: str, magics: tuple[bytes, bytes], head: int):
         """Payloads of requests and responses, server by server; those left out are None."""
-        for exchange in self.exchanges(f"/v1/tables/{self.text['table']}/{route}"):
-            pin = struct.pack("<BBHQ", 1, exchange["server"], 1, self.catalog["epoch"])
-            pin += bytes.fromhex(self.catalog["params_digest"])
+        for exchange in self.exchanges(f"/v1/tables/{self.name}/{route}"):
             sent, came = self.body(exchange["request"]), self.body(exchange["response"])
+            [count] = struct.unpack("<H", came[6:8])
+            pin = struct.pack("<BBHQ", 1, exchange["server"], count, self.catalog["epoch"])
+            pin += bytes.fromhex(self.catalog["params_digest"])
             demand(sent is None or sent[:PIN] == magics[0] + pin, "a request of another epoch or table")
             demand(came[:PIN] == magics[1] + pin, "a response to something else")
             yield sent and sent[head:], came[PIN:]
@@ -100,16 +126,20 @@ class Vector:
     def asks(self):
         return list(self.frames("ask", (b"sotq", b"sota"), PIN + 16))
 
-    def place(self, record_bytes: int) -> tuple[int, int]:
-        """The record that the row lies in, and its first byte there. Rows that span records are not in these vectors."""
+    def evaluations(self):
+        return list(self.frames("evaluate", (b"sote", b"sotv"), PIN))
+
+    def place(self, record_bytes: int, row: int | None = None) -> tuple[int, int]:
+        """The record that a row lies in, and its first byte there. Rows that span records are not in these vectors."""
+        row = self.text["row"] if row is None else row
         root, width = self.catalog["rows_root"], self.catalog["row_bytes"]
         demand(width <= record_bytes, "rows that span records")
         fit = root["leaf_rows"] if "path" in root else record_bytes // width
-        return self.text["row"] // fit, self.text["row"] % fit * width
+        return row // fit, row % fit * width
 
-    def row(self, record: bytes) -> bytes:
-        """The row in its record; with a path, compared with the root that was signed."""
-        index, at = self.place(len(record))
+    def row(self, record: bytes, row: int | None = None) -> bytes:
+        """A row in its record; with a path, compared with the root that was signed."""
+        index, at = self.place(len(record), row)
         root, width = self.catalog["rows_root"], self.catalog["row_bytes"]
         if "path" in root:
             nodes = len(record) - 32 * root["path"]

@@ -3,7 +3,7 @@
 import struct
 
 from primitives import Aes128, blake3_derive, public_words
-from recorded import Vector, demand, table
+from recorded import Table, demand, table
 
 
 def xor(*parts: bytes) -> bytes:
@@ -66,27 +66,38 @@ def selected(key: bytes, records: int) -> list[int]:
     return out[:records]
 
 
-def dpf(vector: Vector) -> bytes:
-    params, asks = vector.params("records", "record_bytes", "path"), vector.asks()
-    wanted, _ = vector.place(params["record_bytes"])
-    first = 96 + 16 * depth(params["records"])
-    shared = {(key[:16], key[32:first], key[first] >> 1, key[first + 1 :]) for key, _ in asks}
-    demand(len(shared) == 1, "the two keys do not belong together")
-    chosen = [selected(query, params["records"]) for query, _ in asks]
-    differ = [i for i, (a, b) in enumerate(zip(*chosen)) if a != b]
-    demand(differ == [wanted], "the two keys do not differ in the record that is asked for, or not there alone")
-    if "path" not in params:
-        rows, fit = table(vector.catalog), params["record_bytes"] // vector.catalog["row_bytes"]
-        records = [b"".join(rows[i : i + fit]).ljust(params["record_bytes"], b"\0") for i in range(0, len(rows), fit)]
-        for ones, (_, answer) in zip(chosen, asks):
+def looked_up(of: Table) -> list[tuple[int, bytes, list]]:
+    """Of each query to both servers: the record that it asks for, that record, and each server's selection and answer."""
+    params, asks = of.params("records", "record_bytes", "path"), of.asks()
+    first, bytes_of_record = 96 + 16 * depth(params["records"]), params["record_bytes"]
+    size = first + -(-(1 + 2 * depth(params["records"])) // 8)
+    out = []
+    for at in range(len(asks[0][0]) // size):
+        pairs = [(q[size * at :][:size], a[bytes_of_record * at :][:bytes_of_record]) for q, a in asks]
+        shared = {(key[:16], key[32:first], key[first] >> 1, key[first + 1 :]) for key, _ in pairs}
+        demand(len(shared) == 1, "the two keys do not belong together")
+        chosen = [selected(query, params["records"]) for query, _ in pairs]
+        differ = [i for i, (a, b) in enumerate(zip(*chosen)) if a != b]
+        demand(len(differ) == 1, "the two keys do not differ in one record")
+        out.append((differ[0], xor(pairs[0][1], pairs[1][1]), list(zip(chosen, (answer for _, answer in pairs)))))
+    return out
+
+
+def dpf(vector: Table) -> bytes:
+    [(asked, record, halves)] = looked_up(vector)
+    demand(asked == vector.place(len(record))[0], "the two keys do not differ in the record that is asked for")
+    if "path" not in vector.catalog["rows_root"] and vector.catalog["layers"] == []:
+        rows, fit = table(vector.catalog), len(record) // vector.catalog["row_bytes"]
+        records = [b"".join(rows[i : i + fit]).ljust(len(record), b"\0") for i in range(0, len(rows), fit)]
+        for ones, answer in halves:
             demand(answer == xor(bytes(len(answer)), *(r for r, one in zip(records, ones) if one)), "a wrong answer")
-    return xor(asks[0][1], asks[1][1])
+    return record
 
 
 # simplepir/1: ../../simplepir.md
 
 
-def simplepir(vector: Vector) -> bytes:
+def simplepir(vector: Table) -> bytes:
     params = vector.params("set", "record_bytes", "records", "query_bits", "answer_bits", "seed")
     [(query, answer)], n, q = vector.asks(), 1024, 4294957057
     demand(params["set"] == "n1024-q32-s11", "another set")
@@ -143,7 +154,7 @@ def coefficients(slots: list[int], q: int) -> list[int]:
     return [x * share * pow(back, i, q) % q for i, x in enumerate(sums(values, back * back % q))]
 
 
-def ypir_sp(vector: Vector) -> bytes:
+def ypir_sp(vector: Table) -> bytes:
     params = vector.params("set", "record_bytes", "records", "query_bits", "key_bits", "answer_bits", "seed")
     [(query, answer)], d, q = vector.asks(), 2048, 1125899904679937
     l, m, b = params["record_bytes"], params["records"], params["query_bits"]
@@ -215,7 +226,7 @@ class Sets:
         return [x ^ shift for x in found], extra
 
 
-def checklist(vector: Vector) -> bytes:
+def checklist(vector: Table) -> bytes:
     params, asks, state = vector.params("rows", "row_bytes", "hints", "queries"), vector.asks(), vector.secrets["state"]
     width, hints, sets = params["row_bytes"], params["hints"], Sets(params["rows"])
     rows = [*table(vector.catalog), *[bytes(width)] * (sets.places - params["rows"])]

@@ -46,12 +46,9 @@ pub enum VectorError {
         /// Error of the client.
         error: Box<ClientError>,
     },
-    /// A recovered row that differs from the recorded one.
-    #[error("row {row} differs from the recorded one")]
-    OtherRow {
-        /// Index of the row.
-        row: u64,
-    },
+    /// A recovered row or value that differs from the recorded one.
+    #[error("{0} differs from the recorded one")]
+    OtherRow(String),
 }
 
 impl VectorError {
@@ -88,7 +85,7 @@ impl Diagnose for VectorError {
                 (ErrorKind::Machine, Exit::Internal, "vector-request", wrong)
             }
             VectorError::Client { .. } => (ErrorKind::Machine, Exit::Internal, "vector-client", wrong),
-            VectorError::OtherRow { .. } => (ErrorKind::Machine, Exit::Internal, "vector-row", wrong),
+            VectorError::OtherRow(_) => (ErrorKind::Machine, Exit::Internal, "vector-row", wrong),
         };
         kind.diagnosis(code, fix).with_exit(exit)
     }

@@ -7,6 +7,7 @@ use sotto_catalog::{Hex32, HexBytes, PublicKey, TableName};
 use sotto_client::transport::Method;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 
 /// Format and version of a vector.
@@ -38,9 +39,16 @@ pub struct Vector {
     pub servers: u8,
     /// Seed of the client's generator.
     pub seed: Hex32,
-    /// Index of the requested row.
-    pub row: u64,
-    /// Value of the row.
+    /// Index of the requested row, if one row was requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<u64>,
+    /// Requested key, if one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keyword: Option<String>,
+    /// Indices of the rows that were requested at once, of a stack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Vec<u64>>,
+    /// Value of the row or of the key, or the rows one after the other.
     pub value: HexBytes,
     /// Requests and their responses, in order.
     pub exchanges: Vec<Exchange>,
@@ -48,6 +56,17 @@ pub struct Vector {
     /// scheme's page.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, Body>,
+}
+
+/// What a vector looks up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VectorLookup {
+    /// A row of a table.
+    Row(u64),
+    /// The value of a key of a keyword table.
+    Key(String),
+    /// Several rows of a stack at once.
+    Rows(Vec<u64>),
 }
 
 /// A publisher's key, in the text form that is printed and pinned.
@@ -141,6 +160,29 @@ impl Vector {
             return Err(not_one(format!("it has more than {MAX_EXCHANGES} exchanges")));
         }
         Ok((vector, TrailingBytes { behind }))
+    }
+
+    /// What the vector looks up.
+    ///
+    /// # Errors
+    /// [`VectorError::NotAVector`] unless it says that once.
+    pub fn lookup(&self) -> Result<VectorLookup, VectorError> {
+        match (self.row, &self.keyword, &self.rows) {
+            (Some(row), None, None) => Ok(VectorLookup::Row(row)),
+            (None, Some(key), None) => Ok(VectorLookup::Key(key.clone())),
+            (None, None, Some(rows)) => Ok(VectorLookup::Rows(rows.clone())),
+            _ => Err(VectorError::NotAVector("expected one of row, keyword and rows".into())),
+        }
+    }
+}
+
+impl fmt::Display for VectorLookup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VectorLookup::Row(row) => write!(f, "row {row}"),
+            VectorLookup::Key(key) => write!(f, "the value of key {key:?}"),
+            VectorLookup::Rows(rows) => write!(f, "one of rows {rows:?}"),
+        }
     }
 }
 

@@ -4,32 +4,106 @@
     allow(unreachable_pub, reason = "nobody else records without the feature")
 )]
 
-use super::VectorError;
+use super::{VectorError, VectorLookup};
 use rand_core::SeedableRng;
-use sotto_catalog::Hex32;
-use sotto_client::Session;
+use sotto_catalog::{BatchAccess, Hex32, PublicKey, SignedStack, TableName};
 use sotto_client::session::{RequestIo, SetupConfig};
 use sotto_client::transport::{Request, Response, TransportError};
-use sotto_core::CryptoRng;
+use sotto_client::{ClientError, Session};
+use sotto_core::{CryptoRng, Layer, Row};
 use sotto_prg::ChaCha20Rng;
+use sotto_wire::routes;
 
 /// The generator of a vector's client.
 pub fn generator(seed: &Hex32) -> ChaCha20Rng {
     ChaCha20Rng::from_seed(seed.0)
 }
 
-/// Opens a table, and looks a row up; returns the scheme's id and the row.
+/// Opens a table or a stack, and looks something up; returns the scheme's id and the value.
 ///
 /// There is no clock, so no catalog has expired; and there is no cache, so everything is fetched.
 ///
 /// # Errors
 /// The errors of `send`, and [`VectorError::Client`].
 pub fn lookup(
-    config: SetupConfig,
-    row: u64,
+    name: &TableName,
+    key: PublicKey,
+    servers: u8,
+    of: &VectorLookup,
     rng: &mut dyn CryptoRng,
-    send: &mut dyn FnMut(u8, &Request) -> Result<Response, VectorError>,
+    send: SendRequest<'_>,
 ) -> Result<(String, Vec<u8>), VectorError> {
+    let config = |table: &TableName| SetupConfig {
+        pin: Some(key),
+        servers,
+        in_memory: true,
+        ..SetupConfig::new(table.clone())
+    };
+    let other = || VectorError::OtherRow(of.to_string());
+    let (session, value) = match of {
+        VectorLookup::Rows(rows) => return at_once(name, key, rows, &config, rng, send),
+        VectorLookup::Row(row) => {
+            let mut session = open(config(name), rng, send)?;
+            let value = fetch(&mut session, &[*row], rng, send)?.pop();
+            (session, value)
+        }
+        VectorLookup::Key(text) => {
+            let mut session = open(config(name), rng, send)?;
+            let keyword = session.catalog().keyword().map_err(ClientError::from)?.ok_or_else(other)?;
+            let key = keyword.params().form.canonical(text.as_bytes()).map_err(|_| other())?;
+            let (rows, plan) = keyword.plan(&key, rng).map_err(ClientError::from)?;
+            let rows = fetch(&mut session, &rows, rng, send)?.into_iter().map(Row::new).collect();
+            let value = keyword.assemble(plan, rows).map_err(ClientError::from)?;
+            (session, value.map(|value| value.to_vec()))
+        }
+    };
+    Ok((session.catalog().scheme.clone(), value.ok_or_else(other)?))
+}
+
+/// Carries a request to a server.
+type SendRequest<'a> = &'a mut dyn FnMut(u8, &Request) -> Result<Response, VectorError>;
+
+/// Looks up several rows of a stack whose tables are the buckets of a batch code.
+fn at_once(
+    name: &TableName,
+    key: PublicKey,
+    rows: &[u64],
+    config: &dyn Fn(&TableName) -> SetupConfig,
+    rng: &mut dyn CryptoRng,
+    send: SendRequest<'_>,
+) -> Result<(String, Vec<u8>), VectorError> {
+    let request = Request::get(routes::stack(name.as_str()), SignedStack::MAX_BYTES as u64);
+    let stack = SignedStack::parse(&send(0, &request)?.body).and_then(|signed| signed.verify(Some(&key)));
+    let stack = stack.map_err(ClientError::from)?;
+    let Some(BatchAccess::Rows { code, .. }) = BatchAccess::of(&stack).map_err(ClientError::from)? else {
+        return Err(VectorError::damaged("the stack", "expected rows in the buckets of a batch code"));
+    };
+    let mut sessions = Vec::new();
+    for shard in &stack.shards {
+        let session = open(config(&shard.table), rng, send)?;
+        if !shard.is(session.catalog()) {
+            return Err(VectorError::damaged("a catalog", "differs from that which the stack names"));
+        }
+        sessions.push(session);
+    }
+    let (planned, plan) = code.plan(rows, rng).map_err(ClientError::from)?;
+    let visits = code.visits();
+    let mut fetched = Vec::new();
+    for (shard, session) in sessions.iter_mut().enumerate() {
+        let here = visits.iter().zip(&planned).filter(|(visit, _)| **visit == shard);
+        let rows: Vec<u64> = here.map(|(_, row)| *row).collect();
+        fetched.push(fetch(session, &rows, rng, send)?.into_iter());
+    }
+    // The rows of a table are in the order of its visits.
+    let row = |visit: &usize| fetched.get_mut(*visit).and_then(Iterator::next).map(Row::new);
+    let rows = visits.iter().filter_map(row).collect();
+    let rows = code.assemble(plan, rows).map_err(ClientError::from)?;
+    let scheme = sessions.first().map(|session| session.catalog().scheme.clone()).unwrap_or_default();
+    Ok((scheme, rows.iter().flat_map(|row| row.iter().copied()).collect()))
+}
+
+/// Opens a table, and receives the hints of its client.
+fn open(config: SetupConfig, rng: &mut dyn CryptoRng, send: SendRequest<'_>) -> Result<Session, VectorError> {
     let mut failed = None;
     let mut io = RequestIo::new(rng, |server, request| {
         send(server, request).map_err(|error| {
@@ -47,15 +121,24 @@ pub fn lookup(
         let response = send(hint_request.server(), hint_request.request())?;
         session.apply_hint_response(&hint_request, &response)?;
     }
-    let query = session.query(&[row], rng)?;
+    Ok(session)
+}
+
+/// Fetches rows in one request, and opens them if they are masked.
+fn fetch(
+    session: &mut Session,
+    rows: &[u64],
+    rng: &mut dyn CryptoRng,
+    send: SendRequest<'_>,
+) -> Result<Vec<Vec<u8>>, VectorError> {
+    let query = session.query(rows, rng)?;
     let requests = (0..).zip(query.requests());
     let responses = requests.map(|(server, request)| send(server, request)).collect::<Result<Vec<_>, _>>()?;
-    let mut rows = session.recover(query, &responses);
-    if session.masked()?.is_some() {
-        let evaluation = session.evaluation(&[row], rows, rng)?;
-        let response = send(evaluation.server(), evaluation.request())?;
-        rows = session.open(evaluation, &response);
+    let fetched = session.recover(query, &responses);
+    if session.masked()?.is_none() {
+        return Ok(fetched?);
     }
-    let value = rows?.pop().ok_or(VectorError::OtherRow { row })?;
-    Ok((session.catalog().scheme.clone(), value))
+    let evaluation = session.evaluation(rows, fetched, rng)?;
+    let response = send(evaluation.server(), evaluation.request())?;
+    Ok(session.open(evaluation, &response)?)
 }

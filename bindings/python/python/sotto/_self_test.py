@@ -15,10 +15,10 @@ class Replayed:
 
     scheme: str
     """The scheme's id."""
-    row: int
-    """The number of the row."""
+    row: int | None
+    """The number of the row; `None` if a key or several rows were looked up."""
     value: bytes
-    """The row."""
+    """The row, the value of the key, or the rows one after the other."""
     requests: int
     """How many requests were compared."""
 

@@ -284,7 +284,7 @@ def encode(
 def problem(code: str, message: str, epoch: int | None = None) -> tuple[int, bytes]:
     """A refusal as the wire has it: the status, and a body of `application/problem+json`."""
 
-def self_test(vector: bytes) -> tuple[str, int, bytes, int]: ...
+def self_test(vector: bytes) -> tuple[str, int | None, bytes, int]: ...
 def serve(
     dirs: Sequence[str | PathLike[str]],
     host: str,

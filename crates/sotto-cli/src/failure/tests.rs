@@ -256,7 +256,7 @@ fn apple() -> Vec<ImageError> {
 fn vector() -> Vec<VectorError> {
     values! {
         VectorError: NotAVector(sample()) Version(sample()) Damaged { what, why } UnknownScheme(sample())
-        OtherRequest { step, what } RequestMissing { step } OtherRow { row }
+        OtherRequest { step, what } RequestMissing { step } OtherRow(sample())
         Client { step, error }
     }
 }

@@ -63,8 +63,8 @@ pub(crate) struct ReplayReport<'a> {
     vector: &'a str,
     /// Name of the scheme.
     scheme: &'a str,
-    /// Number of the row.
-    row: u64,
+    /// Number of the row; null if a key or several rows were looked up.
+    row: Option<u64>,
     /// Number of recorded requests.
     requests: usize,
     milliseconds: f64,
