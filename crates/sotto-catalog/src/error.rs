@@ -64,6 +64,21 @@ pub enum CatalogError {
          this key"
     )]
     BadSignature,
+    /// The ML-DSA-44 signature does not match text and key, although the Ed25519 signature does.
+    #[error(
+        "the catalog's ML-DSA-44 signature is not valid, but its Ed25519 signature is: it was changed on its \
+         way, or forged by someone who can break Ed25519"
+    )]
+    BadMlDsaSignature,
+    /// There is no ML-DSA-44 signature where the known key demands one.
+    #[error(
+        "the catalog has no ML-DSA-44 signature, which {expected} demands: it is older than that key, or was \
+         forged by someone who can break Ed25519"
+    )]
+    NoMlDsaSignature {
+        /// The key that demands both signatures.
+        expected: PublicKey,
+    },
     /// The signing key is not the pinned one.
     #[error(
         "the catalog is signed by {found}, expected the pinned key {pinned}: this is the wrong server, or the \
@@ -129,7 +144,7 @@ impl Diagnose for CatalogError {
                 return Diagnosis { fault: Fault::Server, fix: encode, ..error.diagnosis() };
             }
             CatalogError::KeyText { .. } => {
-                let fix = "give the key as it was printed: sotto-pk: and 64 hexadecimal digits";
+                let fix = "give the key as it was printed: sotto-pk: and 64 hexadecimal digits, or sotto-pq: and 128";
                 return ErrorKind::Misuse.diagnosis("bad-key", fix);
             }
             CatalogError::NoSuchRow { .. } => {
@@ -143,7 +158,11 @@ impl Diagnose for CatalogError {
             CatalogError::UnknownLayer { .. } => ("unknown-layer", upgrade),
             CatalogError::Disagree { .. } => ("catalog-disagrees", encode),
             CatalogError::WrongScheme { .. } => ("wrong-scheme", upgrade),
-            CatalogError::BadSignature => ("bad-signature", pin),
+            CatalogError::BadSignature | CatalogError::BadMlDsaSignature => ("bad-signature", pin),
+            CatalogError::NoMlDsaSignature { .. } => (
+                "no-ml-dsa-signature",
+                "do not use the table; ask the publisher whether it still signs with ML-DSA-44, and for its key",
+            ),
             CatalogError::WrongKey { .. } | CatalogError::ChangeOver { .. } => ("wrong-key", pin),
         };
         ErrorKind::Peer.diagnosis(code, fix)

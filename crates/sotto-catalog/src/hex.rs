@@ -159,13 +159,47 @@ impl<'de> Deserialize<'de> for HexBytes {
 
 pub(crate) const PUBLIC_PREFIX: &str = "sotto-pk:";
 
-/// An Ed25519 public key. Text form: `sotto-pk:` and 64 hexadecimal digits.
+/// Prefix of the text form of a key with two algorithms. It is another one, so that a text that was
+/// cut is no key, and not one that demands less.
+pub(crate) const HYBRID_PREFIX: &str = "sotto-pq:";
+
+/// Public key of a publisher: an Ed25519 key, and the digest of its ML-DSA-44 key if it has one.
+///
+/// Text forms: `sotto-pk:` and 64 hexadecimal digits; with an ML-DSA-44 key `sotto-pq:` and 128.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PublicKey(pub Hex32);
+pub struct PublicKey {
+    /// The Ed25519 key, which names the publisher and its log.
+    pub ed25519: Hex32,
+    /// BLAKE3 digest of the ML-DSA-44 key ([`crate::MlDsaPublicKey::digest`]).
+    pub ml_dsa: Option<Hex32>,
+}
+
+impl PublicKey {
+    /// Makes a key of Ed25519 alone.
+    pub fn of_ed25519(ed25519: Hex32) -> Self {
+        PublicKey { ed25519, ml_dsa: None }
+    }
+
+    /// The Ed25519 key alone, by which a publisher's log is named.
+    #[must_use]
+    pub fn without_ml_dsa(self) -> Self {
+        PublicKey { ml_dsa: None, ..self }
+    }
+
+    /// Whether someone who insists on this key accepts what `signer` signs: the Ed25519 keys are
+    /// equal, and so are the ML-DSA-44 keys if this key has one. A signer with two keys satisfies
+    /// everyone who knows the first.
+    pub fn accepts(&self, signer: &PublicKey) -> bool {
+        self.ed25519 == signer.ed25519 && (self.ml_dsa.is_none() || self.ml_dsa == signer.ml_dsa)
+    }
+}
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PUBLIC_PREFIX}{}", self.0)
+        match self.ml_dsa {
+            None => write!(f, "{PUBLIC_PREFIX}{}", self.ed25519),
+            Some(ml_dsa) => write!(f, "{HYBRID_PREFIX}{}{ml_dsa}", self.ed25519),
+        }
     }
 }
 

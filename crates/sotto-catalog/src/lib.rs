@@ -27,6 +27,7 @@
 //! | [`symmetric`] | the layer of symmetric tables: rows that one evaluation opens |
 //! | [`row_form`] | how a value is written into a row, and read out of it |
 //! | [`key`] | signing keys, public keys, and their text forms |
+//! | [`ml_dsa`] | keys and signatures of ML-DSA-44, beside Ed25519 |
 //! | [`bit_position`] | the rows as one string of bits |
 //! | [`packing`] | narrow rows share a record, wide rows span several |
 //! | [`rows_root`] | the root of a Merkle tree over the rows, and proofs of single rows |
@@ -44,6 +45,7 @@ pub mod document;
 pub mod error;
 pub mod hex;
 pub mod key;
+pub mod ml_dsa;
 pub mod packing;
 pub mod row_form;
 pub mod rows_root;
@@ -60,6 +62,7 @@ pub use document::Document;
 pub use error::CatalogError;
 pub use hex::{Hex, Hex32, Hex64, HexBytes, PublicKey};
 pub use key::SigningKey;
+pub use ml_dsa::{MlDsaPublicKey, MlDsaSigningKey};
 pub use packing::{Packing, RecordSpan};
 pub use row_form::RowForm;
 pub use rows_root::RowsRoot;

@@ -4,6 +4,7 @@
 //! parsed, byte for byte.
 
 use crate::document::{self, Document, json, limit};
+use crate::ml_dsa::MlDsaSignature;
 use crate::succession::{self, Statement, Succession};
 use crate::{Catalog, CatalogError, Hex32, Hex64, PublicKey, Result, SigningKey, Stack};
 use serde::{Deserialize, Deserializer};
@@ -27,6 +28,8 @@ pub struct SignedDocument<D> {
     pub public_key: Hex32,
     /// Ed25519 signature of the format, a zero byte, and the text.
     pub signature: Hex64,
+    /// ML-DSA-44 signature of the same bytes, if the publisher has such a key.
+    pub ml_dsa: Option<MlDsaSignature>,
     /// Statements about earlier keys, oldest first, for clients that know an older one.
     pub successions: Vec<Succession>,
     document: PhantomData<fn() -> D>,
@@ -42,22 +45,25 @@ struct Envelope {
     stack: Option<String>,
     public_key: Hex32,
     signature: Hex64,
+    #[serde(default, deserialize_with = "some")]
+    ml_dsa_44: Option<MlDsaSignature>,
     #[serde(default)]
     successions: Vec<Succession>,
 }
 
-fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    String::deserialize(from).map(Some)
+fn some<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
 }
 
 impl<D: Document> SignedDocument<D> {
     /// Largest size of an envelope in bytes: the largest text with every byte escaped, and the
-    /// rest.
-    pub const MAX_BYTES: usize = 2 * D::MAX_BYTES + 12_288;
+    /// rest, which is nine ML-DSA-44 keys with their signatures and less than 20 KiB.
+    pub const MAX_BYTES: usize = 2 * D::MAX_BYTES + 90_112;
 
-    /// Assembles an envelope. The signature is not checked.
+    /// Assembles an envelope with an Ed25519 signature. It is not checked.
     pub fn new(text: String, public_key: Hex32, signature: Hex64) -> Self {
-        SignedDocument { text, public_key, signature, successions: Vec::new(), document: PhantomData }
+        let (ml_dsa, successions) = (None, Vec::new());
+        SignedDocument { text, public_key, signature, ml_dsa, successions, document: PhantomData }
     }
 
     /// Signs a document.
@@ -66,8 +72,8 @@ impl<D: Document> SignedDocument<D> {
     /// The errors of [`Document::check`]: what could not be parsed is not signed.
     pub fn sign(document: &D, key: &SigningKey) -> Result<Self> {
         let text = document::text(document)?;
-        let signature = key.sign(&message::<D>(&text));
-        Ok(SignedDocument::new(text, key.public().0, signature))
+        let (signature, ml_dsa) = key.sign(&message::<D>(&text));
+        Ok(SignedDocument { ml_dsa, ..SignedDocument::new(text, key.public().ed25519, signature) })
     }
 
     /// Parses an envelope. The signature is not checked.
@@ -76,7 +82,8 @@ impl<D: Document> SignedDocument<D> {
     /// [`CatalogError::TooLarge`], [`CatalogError::Malformed`].
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         limit(D::SIGNED, bytes.len(), Self::MAX_BYTES)?;
-        let Envelope { catalog, stack, public_key, signature, successions } = json(D::SIGNED, bytes)?;
+        let Envelope { catalog, stack, public_key, signature, ml_dsa_44: ml_dsa, successions } =
+            json(D::SIGNED, bytes)?;
         Succession::check_size(&successions)?;
         let text = match (catalog, stack) {
             (Some(text), None) if D::NAME == Catalog::NAME => text,
@@ -86,7 +93,7 @@ impl<D: Document> SignedDocument<D> {
                 return Err(CatalogError::malformed(D::SIGNED, &missing));
             }
         };
-        Ok(SignedDocument { successions, ..SignedDocument::new(text, public_key, signature) })
+        Ok(SignedDocument { ml_dsa, successions, ..SignedDocument::new(text, public_key, signature) })
     }
 
     /// The envelope as JSON.
@@ -96,34 +103,36 @@ impl<D: Document> SignedDocument<D> {
             "public_key": self.public_key.to_string(),
             "signature": self.signature.to_string(),
         });
-        if !self.successions.is_empty()
-            && let Some(fields) = value.as_object_mut()
-        {
-            fields.insert("successions".to_owned(), serde_json::json!(self.successions));
+        let ml_dsa = self.ml_dsa.as_ref().map(|signature| ("ml_dsa_44", serde_json::json!(signature)));
+        let successions = (!self.successions.is_empty()).then(|| serde_json::json!(self.successions));
+        if let Some(fields) = value.as_object_mut() {
+            let optional = ml_dsa.into_iter().chain(successions.map(|all| ("successions", all)));
+            fields.extend(optional.map(|(name, field)| (name.to_owned(), field)));
         }
         value.to_string().into_bytes()
     }
 
     /// Public key in the envelope. It is not verified.
     pub fn public_key(&self) -> PublicKey {
-        PublicKey(self.public_key)
+        let ml_dsa = self.ml_dsa.as_ref().map(|signature| signature.public_key.digest());
+        PublicKey { ed25519: self.public_key, ml_dsa }
     }
 
-    /// Checks key and signature, then parses the text that was signed.
+    /// Checks key and signatures, then parses the text that was signed.
     ///
     /// Without a pin this only proves that the bytes are undamaged: anyone can sign with a key of
     /// their own. A client without a pin should keep [`SignedDocument::public_key`] as the pin of
     /// later calls.
     ///
     /// # Errors
-    /// [`CatalogError::WrongKey`], [`CatalogError::BadSignature`], and the errors of
-    /// [`Document::check`].
+    /// [`CatalogError::WrongKey`], [`CatalogError::NoMlDsaSignature`], [`CatalogError::BadSignature`],
+    /// [`CatalogError::BadMlDsaSignature`], and the errors of [`Document::check`].
     pub fn verify(&self, pin: Option<&PublicKey>) -> Result<D> {
         let found = self.public_key();
-        if let Some(pinned) = pin.filter(|pinned| **pinned != found) {
-            return Err(CatalogError::WrongKey { pinned: *pinned, found });
+        if let Some(pinned) = pin.filter(|pinned| !pinned.accepts(&found)) {
+            return Err(pinned.refusal(found));
         }
-        found.verify(&message::<D>(&self.text), &self.signature)?;
+        found.verify(&message::<D>(&self.text), &self.signature, self.ml_dsa.as_ref())?;
         document::parse(self.text.as_bytes())
     }
 }
@@ -138,13 +147,13 @@ impl<D: Document> SignedDocument<D> {
     /// [`CatalogError::Invalid`] for an epoch before that of the last change.
     pub fn verify_from(&self, pin: &PublicKey) -> Result<(D, Vec<Statement>)> {
         let found = self.public_key();
-        if found == *pin || self.successions.is_empty() {
+        if pin.accepts(&found) || self.successions.is_empty() {
             return Ok((self.verify(Some(pin))?, Vec::new()));
         }
         let document = self.verify(None)?;
         match self.path(&document, pin)? {
             Some(path) => Ok((document, path)),
-            None => Err(CatalogError::WrongKey { pinned: *pin, found }),
+            None => Err(pin.refusal(found)),
         }
     }
 

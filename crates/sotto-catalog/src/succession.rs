@@ -9,6 +9,7 @@
 //! refuses what a thief of the old key signs after that.
 
 use crate::document::json;
+use crate::ml_dsa::MlDsaSignature;
 use crate::{CatalogError, Hex32, Hex64, PublicKey, Result, SigningKey, TableName};
 use serde::{Deserialize, Serialize};
 use sotto_core::Epoch;
@@ -22,7 +23,7 @@ pub const FORMAT: &str = "sotto-succession/2";
 pub const MAX_CHANGES: usize = 4;
 
 /// Largest size of a statement's text in bytes.
-const MAX_TEXT_BYTES: usize = 512;
+const MAX_TEXT_BYTES: usize = 768;
 
 const NAME: &str = "a change of keys";
 
@@ -36,6 +37,12 @@ pub struct Succession {
     from_signature: Hex64,
     /// Signature of the new key.
     to_signature: Hex64,
+    /// ML-DSA-44 signature of the old key, if it has such a half.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from_ml_dsa: Option<MlDsaSignature>,
+    /// ML-DSA-44 signature of the new key, if it has such a half.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_ml_dsa: Option<MlDsaSignature>,
 }
 
 /// Contents of a succession statement.
@@ -45,10 +52,16 @@ pub struct Statement {
     format: String,
     /// Name of the table or stack.
     pub table: TableName,
-    /// Key that signed before the succession.
+    /// Ed25519 key that signed before the succession.
     pub from: Hex32,
-    /// Key that signs from then on.
+    /// Ed25519 key that signs from then on.
     pub to: Hex32,
+    /// Digest of the ML-DSA-44 key that signed before, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_ml_dsa: Option<Hex32>,
+    /// Digest of the ML-DSA-44 key that signs from then on, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_ml_dsa: Option<Hex32>,
     /// Epoch from which on the new key signs, and the old one does not.
     pub from_epoch: Epoch,
     /// Time of creation, in seconds since 1970.
@@ -86,8 +99,10 @@ impl Succession {
         let statement = Statement {
             format: FORMAT.to_owned(),
             table: table.clone(),
-            from: from.public().0,
-            to: to.public().0,
+            from: from.public().ed25519,
+            to: to.public().ed25519,
+            from_ml_dsa: from.public().ml_dsa,
+            to_ml_dsa: to.public().ml_dsa,
             from_epoch,
             created,
             until,
@@ -96,18 +111,17 @@ impl Succession {
         let text =
             serde_json::to_string(&statement).map_err(|error| CatalogError::malformed(NAME, &error))?;
         let message = message(&text);
-        Ok(Succession {
-            from_signature: from.sign(&message),
-            to_signature: to.sign(&message),
-            statement: text,
-        })
+        let (from_signature, from_ml_dsa) = from.sign(&message);
+        let (to_signature, to_ml_dsa) = to.sign(&message);
+        Ok(Succession { from_signature, to_signature, from_ml_dsa, to_ml_dsa, statement: text })
     }
 
     /// Parses the statement, and verifies that both keys signed it. Total.
     ///
     /// # Errors
     /// [`CatalogError::TooLarge`], [`CatalogError::Malformed`], [`CatalogError::Version`],
-    /// [`CatalogError::Invalid`], [`CatalogError::BadSignature`].
+    /// [`CatalogError::Invalid`], [`CatalogError::BadSignature`],
+    /// [`CatalogError::BadMlDsaSignature`], [`CatalogError::NoMlDsaSignature`].
     pub fn verify(&self) -> Result<Statement> {
         crate::document::limit(NAME, self.statement.len(), MAX_TEXT_BYTES)?;
         let Header { format } = json(NAME, self.statement.as_bytes())?;
@@ -117,8 +131,8 @@ impl Succession {
         let statement: Statement = json(NAME, self.statement.as_bytes())?;
         statement.check()?;
         let message = message(&self.statement);
-        PublicKey(statement.from).verify(&message, &self.from_signature)?;
-        PublicKey(statement.to).verify(&message, &self.to_signature)?;
+        statement.from_key().verify(&message, &self.from_signature, self.from_ml_dsa.as_ref())?;
+        statement.to_key().verify(&message, &self.to_signature, self.to_ml_dsa.as_ref())?;
         Ok(statement)
     }
 
@@ -133,6 +147,16 @@ impl Succession {
 }
 
 impl Statement {
+    /// Key that signed before the succession, of both algorithms.
+    pub fn from_key(&self) -> PublicKey {
+        PublicKey { ed25519: self.from, ml_dsa: self.from_ml_dsa }
+    }
+
+    /// Key that signs from then on, of both algorithms.
+    pub fn to_key(&self) -> PublicKey {
+        PublicKey { ed25519: self.to, ml_dsa: self.to_ml_dsa }
+    }
+
     fn check(&self) -> Result<()> {
         match self {
             _ if self.from == self.to => {
@@ -149,8 +173,9 @@ impl Statement {
 }
 
 /// The statements that lead from the key `from` to `to`, in order. Returns `None` if they do not
-/// lead there, and an empty list if both keys are equal. Statements about other tables and other
-/// keys are ignored.
+/// lead there, and an empty list if the first accepts the second. Statements about other tables and
+/// other keys are ignored, and so is one that leads away from ML-DSA-44, or that was not signed with
+/// the ML-DSA-44 key that is known: whoever breaks Ed25519 could make it.
 ///
 /// # Errors
 /// The errors of [`Succession::verify`], for a statement of the chain.
@@ -162,18 +187,22 @@ pub fn path(
 ) -> Result<Option<Vec<Statement>>> {
     let (mut at, mut path) = (from, Vec::new());
     for one in all.iter().take(MAX_CHANGES) {
-        if at == to {
+        if at.accepts(&to) {
             break;
         }
         let named: Option<Named> = json(NAME, one.statement.as_bytes()).ok();
-        if named.is_none_or(|named| named.table != *table || named.from != at.0) {
+        if named.is_none_or(|named| named.table != *table || named.from != at.ed25519) {
             continue;
         }
         let statement = one.verify()?;
-        at = PublicKey(statement.to);
+        let (from, next) = (statement.from_key(), statement.to_key());
+        if !at.accepts(&from) || from.ml_dsa.is_some() && next.ml_dsa.is_none() {
+            continue;
+        }
+        at = next;
         path.push(statement);
     }
-    Ok((at == to).then_some(path))
+    Ok(at.accepts(&to).then_some(path))
 }
 
 /// The change from the key `from` to `to`, found by [`path`]; `None` if the statements do not lead
@@ -205,7 +234,7 @@ impl SignerChange {
     /// The change that a chain of statements amounts to; `None` if there are none.
     pub fn of(from: PublicKey, path: &[Statement]) -> Option<Self> {
         let until = path.iter().map(|statement| statement.until).min()?;
-        path.last().map(|last| SignerChange { from, to: PublicKey(last.to), until })
+        path.last().map(|last| SignerChange { from, to: last.to_key(), until })
     }
 }
 

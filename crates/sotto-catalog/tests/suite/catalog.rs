@@ -309,7 +309,7 @@ fn signatures() {
     forged.text = forged.text.replace("\"epoch\":3", "\"epoch\":4");
     assert!(matches!(forged.verify(None), Err(CatalogError::BadSignature)));
     let mut stolen = signed.clone();
-    stolen.public_key = other.public().0;
+    stolen.public_key = other.public().ed25519;
     assert!(matches!(stolen.verify(Some(&other.public())), Err(CatalogError::BadSignature)));
     for bit in 0..512 {
         let mut flipped = signed.clone();

@@ -8,6 +8,7 @@
 
 mod batched;
 mod catalog;
+mod hybrid;
 mod masked;
 mod packing;
 mod stack;
