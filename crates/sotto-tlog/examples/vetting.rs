@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cosigners = cosigners.collect::<Result<Vec<_>, _>>()?;
     let keys: Vec<_> = cosigners.iter().map(|cosigner| cosigner.public().clone()).collect();
     for cosigner in &cosigners {
-        let line = cosigner.cosign(&note.text, 1);
+        let line = cosigner.cosign(&note.text, 1)?;
         note.signatures.push(line);
     }
     attach(dir.path(), &[note.to_string().into_bytes()], &keys)?;

@@ -13,8 +13,9 @@
 use crate::catalogs::{log_key, log_signer};
 use crate::note::{MAX_NOTE_BYTES, NoteSignature, SignedNote};
 use crate::publisher_log::{PublisherLog, SignedCheckpoint, WITNESSED, head};
-use crate::witness::WitnessKey;
-use crate::{Checkpoint, LogEntry, LogError, LogHistory, LogLayout, LogSigner, LogWriter, Result};
+use crate::{
+    Checkpoint, LogEntry, LogError, LogHistory, LogLayout, LogSigner, LogWriter, Result, WitnessKey,
+};
 use sotto_catalog::{Hex32, SigningKey};
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -159,10 +160,12 @@ pub fn attach(
             return Err(LogError::NotCosigned { size, newest: log.newest().checkpoint.size });
         }
     }
-    if witnessed.as_ref().is_none_or(|old| old.signatures.len() <= newest.signatures.len()) {
-        witnessed = (newest.signatures.len() > 1).then(|| newest.clone());
-    }
     let key = log_key(&log.publisher())?;
+    let cosignatures =
+        |note: &SignedNote| note.signatures.iter().filter(|line| line.name != key.name()).count();
+    if witnessed.as_ref().is_none_or(|old| cosignatures(old) <= cosignatures(&newest)) {
+        witnessed = (cosignatures(&newest) > 0).then(|| newest.clone());
+    }
     for (path, note) in [(WITNESSED, witnessed), (LogLayout::Tiles.checkpoint(), Some(newest))] {
         let Some(note) = note.map(|note| note.to_string()) else { continue };
         if note.len() > MAX_NOTE_BYTES {

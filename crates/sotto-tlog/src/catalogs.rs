@@ -68,7 +68,7 @@ pub struct LogEntry {
     pub digest: Hex32,
     /// Leaf hash of the previous entry of this kind and name; `None` for the first one.
     pub previous: Option<Hex32>,
-    /// Key that signed the document.
+    /// Ed25519 key that signed the document.
     pub key: PublicKey,
 }
 
@@ -76,7 +76,7 @@ impl LogEntry {
     /// Makes an entry without a previous one, which [`Appender`](crate::appender::Appender) fills
     /// in.
     pub fn new(kind: EntryKind, name: TableName, epoch: Epoch, digest: Hex32, key: PublicKey) -> Self {
-        LogEntry { kind, name, epoch, digest, previous: None, key }
+        LogEntry { kind, name, epoch, digest, previous: None, key: key.without_ml_dsa() }
     }
 
     /// Makes the entry of a catalog.
@@ -168,6 +168,9 @@ impl FromStr for LogEntry {
         };
         let key = next("a key")?.parse().map_err(|_| refuse("invalid key"))?;
         let entry = LogEntry { kind, name, epoch: Epoch(epoch), digest, previous, key };
+        if entry.key.ml_dsa.is_some() {
+            return Err(refuse("expected the Ed25519 key alone"));
+        }
         // An entry has only one form: the hash covers exactly what was parsed.
         if entry.to_string() == text {
             Ok(entry)
@@ -177,23 +180,29 @@ impl FromStr for LogEntry {
     }
 }
 
-/// Public key that verifies the log of a publisher's catalogs.
+/// Ed25519 key that verifies the log of a publisher's catalogs. Of a publisher with an ML-DSA-44 key
+/// add that ([`LogKey::and_ml_dsa_44`]).
 ///
 /// # Errors
 /// [`LogError::KeyText`] for bytes that are not an Ed25519 key.
 pub fn log_key(publisher: &PublicKey) -> Result<LogKey> {
-    LogKey::ed25519(&format!("{NAME}{}", publisher.0), &publisher.0.0)
+    LogKey::ed25519(&log_name(publisher), &publisher.ed25519.0)
 }
 
-/// Key that signs the log of a publisher's catalogs: the publisher's own, under the log's name.
+/// Name of the log of a publisher's catalogs.
+pub fn log_name(publisher: &PublicKey) -> String {
+    format!("{NAME}{}", publisher.ed25519)
+}
+
+/// Keys that sign the log of a publisher's catalogs: the publisher's own, under the log's name.
 ///
 /// # Errors
 /// [`LogError::KeyText`]; never for a key that signs.
 pub fn log_signer(publisher: &SigningKey) -> Result<LogSigner> {
-    LogSigner::new(&format!("{NAME}{}", publisher.public().0), &publisher.secret())
+    LogSigner::new(&log_name(&publisher.public()), &publisher.secret())?.and_ml_dsa_44(publisher.ml_dsa())
 }
 
 /// Publisher of the log with this name.
 pub fn publisher(origin: &str) -> Option<PublicKey> {
-    Some(PublicKey(origin.strip_prefix(NAME)?.parse().ok()?))
+    origin.strip_prefix(NAME)?.parse().ok().map(PublicKey::of_ed25519)
 }

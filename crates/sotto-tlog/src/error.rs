@@ -182,6 +182,17 @@ pub enum LogError {
         /// Number of entries in the log.
         newest: u64,
     },
+    /// A line of a policy is wrong.
+    #[error("policy, line {line}: {why}")]
+    Policy {
+        /// Number of the line, from 1.
+        line: usize,
+        /// Description of what was expected.
+        why: String,
+    },
+    /// The checkpoint belongs to a log that the policy does not list.
+    #[error("the policy does not list the log {0:?}")]
+    NotListed(String),
     /// An inclusion proof does not lead to the root, or an index is past the end.
     #[error(transparent)]
     Tree(#[from] sotto_core::Error),
@@ -222,9 +233,11 @@ impl Diagnose for LogError {
             LogError::Storage { source, .. } => (ErrorKind::Storage, source.into()),
             LogError::Missing { .. } => (ErrorKind::Storage, Exit::Missing),
             LogError::KeyText(_) => (ErrorKind::Misuse, Exit::Usage),
-            LogError::Fork { .. } | LogError::Older { .. } | LogError::Conflict { .. } => {
-                (ErrorKind::Peer, Exit::Peer)
-            }
+            LogError::Policy { .. } => (ErrorKind::Misuse, Exit::Input),
+            LogError::Fork { .. }
+            | LogError::Older { .. }
+            | LogError::Conflict { .. }
+            | LogError::NotListed(_) => (ErrorKind::Peer, Exit::Peer),
             _ => (ErrorKind::Peer, Exit::Input),
         };
         kind.diagnosis("log", "").with_exit(exit)

@@ -59,6 +59,7 @@ pub struct LogHistory {
 impl LogHistory {
     /// Starts a history of all names at the log's first entry.
     pub fn new(publisher: PublicKey) -> Self {
+        let publisher = publisher.without_ml_dsa();
         LogHistory { publisher, only: None, first: 0, size: 0, root: None, last: BTreeMap::new() }
     }
 

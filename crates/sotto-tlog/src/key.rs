@@ -1,19 +1,20 @@
 //! Public keys of logs, pinned by the readers of a log.
 //!
-//! Two text forms are parsed. Ed25519 keys have the form of Go's notes, `NAME+ID+BASE64`, where the
-//! name usually is the log's. Keys of RFC 6962 are published without a name, as the base64 of a
+//! Two text forms are parsed. Ed25519 and ML-DSA-44 keys have the form of Go's notes,
+//! `NAME+ID+BASE64`, where the name usually is the log's. Keys of RFC 6962 are published without a name, as the base64 of a
 //! P-256 key in DER, so the log's name precedes it: `NAME+BASE64`. They sign tree heads (sections 2.1.4
 //! and 3.5).
 #![deny(clippy::indexing_slicing)]
 
+use crate::cosignature;
 use crate::note::{NoteSignature, SignedNote, base64, is_key_name, unbase64};
 use crate::{LogError, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ed25519_dalek::SigningKey;
 use p256::ecdsa::signature::Verifier;
 use p256::ecdsa::{Signature, VerifyingKey};
 use sha2::{Digest, Sha256};
+use sotto_catalog::MlDsaPublicKey;
 use sotto_tree::log::Hash;
 use std::fmt;
 use std::str::FromStr;
@@ -33,6 +34,8 @@ pub(crate) const CUT: &str = "the text after the name is not a key in base64: co
 enum Algorithm {
     /// Signature type 1: the whole text is signed.
     Ed25519(ed25519_dalek::VerifyingKey),
+    /// Signature type 6: name, size and root are signed, with a time that may be 0.
+    MlDsa44(MlDsaPublicKey),
     /// Signature type 5: size and root are signed, with a time.
     Rfc6962 { key: p256::ecdsa::VerifyingKey, spki: Vec<u8> },
 }
@@ -43,6 +46,8 @@ pub struct LogKey {
     name: String,
     origin: String,
     algorithm: Algorithm,
+    /// Second key of the log, whose signature is required as well.
+    second: Option<MlDsaPublicKey>,
 }
 
 impl LogKey {
@@ -54,6 +59,15 @@ impl LogKey {
         let key = ed25519_dalek::VerifyingKey::from_bytes(key);
         let key = key.map_err(|_| LogError::KeyText("not an Ed25519 key"))?;
         Self::named(name, Algorithm::Ed25519(key))
+    }
+
+    /// Makes an ML-DSA-44 key, whose signatures are cosignatures (`c2sp.org/tlog-cosignature`) in the
+    /// log's own name.
+    ///
+    /// # Errors
+    /// [`LogError::KeyText`] for an invalid name.
+    pub fn ml_dsa_44(name: &str, key: MlDsaPublicKey) -> Result<Self> {
+        Self::named(name, Algorithm::MlDsa44(key))
     }
 
     /// Makes a P-256 key of a log of RFC 6962 from a SubjectPublicKeyInfo in DER.
@@ -69,7 +83,31 @@ impl LogKey {
         if !is_key_name(name) {
             return Err(LogError::KeyText("expected a key name without spaces and plus signs"));
         }
-        Ok(LogKey { name: name.into(), origin: name.into(), algorithm })
+        Ok(LogKey { name: name.into(), origin: name.into(), algorithm, second: None })
+    }
+
+    /// Requires the log's signature under this ML-DSA-44 key as well.
+    #[must_use]
+    pub fn and_ml_dsa_44(self, second: Option<MlDsaPublicKey>) -> Self {
+        LogKey { second, ..self }
+    }
+
+    /// The ML-DSA-44 key that has to have signed, if one does.
+    pub fn ml_dsa(&self) -> Option<&MlDsaPublicKey> {
+        match &self.algorithm {
+            Algorithm::MlDsa44(key) => Some(key),
+            _ => self.second.as_ref(),
+        }
+    }
+
+    /// Text forms of all keys that have to have signed, one for each algorithm.
+    pub fn vkeys(&self) -> Vec<String> {
+        [Some(self), self.second_key().as_ref()].into_iter().flatten().map(ToString::to_string).collect()
+    }
+
+    /// Whether both are one public key, whatever its names.
+    pub(crate) fn is_same_key(&self, other: &LogKey) -> bool {
+        self.algorithm == other.algorithm
     }
 
     /// Whether a text has the form of a key, even an invalid one, and so is not a path: its name is
@@ -109,12 +147,13 @@ impl LogKey {
     pub fn id(&self) -> u32 {
         match &self.algorithm {
             Algorithm::Ed25519(key) => id(&self.name, 1, key.as_bytes()),
+            Algorithm::MlDsa44(key) => id(&self.name, cosignature::ML_DSA_44, key.as_bytes()),
             Algorithm::Rfc6962 { spki, .. } => id(&self.name, 5, &Sha256::digest(spki)),
         }
     }
 
     /// Verifies a note about a log of this size and root. Every signature of this key must be
-    /// valid, and there must be at least one.
+    /// valid, and there must be at least one; of two keys, both.
     ///
     /// # Errors
     /// [`LogError::NotSigned`], [`LogError::BadSignature`].
@@ -130,18 +169,31 @@ impl LogKey {
                 let signature = ed25519_dalek::Signature::from_slice(bytes);
                 signature.is_ok_and(|signature| key.verify_strict(note.text.as_bytes(), &signature).is_ok())
             }
+            Algorithm::MlDsa44(key) => {
+                let head = cosignature::SignedHead { origin: &self.origin, size, root };
+                cosignature::ml_dsa_time(key, &self.name, &head, bytes).is_some()
+            }
             Algorithm::Rfc6962 { key, .. } => {
                 let Some((timestamp, signature)) = bytes.split_first_chunk::<8>() else { return false };
                 verifies_head(key, u64::from_be_bytes(*timestamp), size, root, signature)
             }
         });
-        if valid { Ok(()) } else { Err(LogError::BadSignature(self.name.clone())) }
+        if !valid {
+            return Err(LogError::BadSignature(self.name.clone()));
+        }
+        self.second_key().map_or(Ok(()), |second| second.verify_note(note, size, root))
+    }
+
+    /// The second key by itself.
+    fn second_key(&self) -> Option<LogKey> {
+        let algorithm = Algorithm::MlDsa44(self.second.clone()?);
+        Some(LogKey { algorithm, second: None, ..self.clone() })
     }
 
     /// Whether only the text's size and root are signed, so that the text must contain nothing
     /// else.
     pub(crate) fn signs_head_alone(&self) -> bool {
-        matches!(self.algorithm, Algorithm::Rfc6962 { .. })
+        matches!(self.algorithm, Algorithm::Rfc6962 { .. } | Algorithm::MlDsa44(_))
     }
 
     /// Verifies a tree head of RFC 6962.
@@ -166,6 +218,17 @@ pub(crate) fn id(name: &str, kind: u8, key: &[u8]) -> u32 {
     u32::from_be_bytes([a, b, c, d])
 }
 
+/// Writes a key as `NAME+ID+BASE64` (signed-note, "Verifier keys").
+pub(crate) fn write_vkey(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    id: u32,
+    kind: u8,
+    key: &[u8],
+) -> fmt::Result {
+    write!(f, "{name}+{id:08x}+{}", base64(&[&[kind], key].concat()))
+}
+
 /// Whether a text is a hexadecimal number.
 fn is_hex(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -175,9 +238,9 @@ fn is_hex(text: &str) -> bool {
 impl fmt::Display for LogKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.algorithm {
-            Algorithm::Ed25519(key) => {
-                let bytes = [&[1], key.as_bytes().as_slice()].concat();
-                write!(f, "{}+{:08x}+{}", self.name, self.id(), base64(&bytes))
+            Algorithm::Ed25519(key) => write_vkey(f, &self.name, self.id(), 1, key.as_bytes()),
+            Algorithm::MlDsa44(key) => {
+                write_vkey(f, &self.name, self.id(), cosignature::ML_DSA_44, key.as_bytes())
             }
             Algorithm::Rfc6962 { spki, .. } => write!(f, "{}+{}", self.name, base64(spki)),
         }
@@ -187,7 +250,8 @@ impl fmt::Display for LogKey {
 impl FromStr for LogKey {
     type Err = LogError;
     fn from_str(text: &str) -> Result<Self> {
-        let refuse = LogError::KeyText("expected NAME+ID+BASE64 (Ed25519) or NAME+BASE64 (P-256 in DER)");
+        let refuse =
+            LogError::KeyText("expected NAME+ID+BASE64 (Ed25519 or ML-DSA-44) or NAME+BASE64 (P-256 in DER)");
         let Some((name, rest)) = text.trim().split_once('+') else { return Err(refuse) };
         // A number that lost a digit is still a number.
         if rest.split_once('+').is_some_and(|(number, _)| number.len() < 8 && is_hex(number)) {
@@ -204,11 +268,13 @@ impl FromStr for LogKey {
             );
         };
         let decoded = unbase64(encoded).ok_or(LogError::KeyText(CUT))?;
-        let Some((1, bytes)) = decoded.split_first() else {
-            return Err(LogError::KeyText("unknown key type; Ed25519 is type 1"));
+        let key = match decoded.split_first() {
+            Some((1, bytes)) => Self::ed25519(name, bytes.try_into().map_err(|_| LogError::KeyText(CUT))?)?,
+            Some((&cosignature::ML_DSA_44, bytes)) => {
+                Self::ml_dsa_44(name, MlDsaPublicKey::from_bytes(bytes).ok_or(LogError::KeyText(CUT))?)?
+            }
+            _ => return Err(LogError::KeyText("unknown key type; Ed25519 is type 1, ML-DSA-44 type 6")),
         };
-        let bytes = bytes.try_into().map_err(|_| LogError::KeyText(CUT))?;
-        let key = Self::ed25519(name, bytes)?;
         if u32::from_str_radix(number, 16) != Ok(key.id()) {
             return Err(LogError::KeyText(OTHER_NUMBER));
         }
@@ -244,10 +310,10 @@ fn verifies_head(key: &VerifyingKey, timestamp: u64, size: u64, root: &Hash, sig
 const PRIVATE_PREFIX: &str = "PRIVATE+KEY+";
 
 /// The text of a key file: `PRIVATE+KEY+NAME+ID+BASE64`, as for Go's notes.
-pub(crate) fn to_key_file(kind: u8, name: &str, id: u32, key: &SigningKey) -> Zeroizing<String> {
+pub(crate) fn to_key_file(kind: u8, name: &str, id: u32, key: &[u8; 32]) -> Zeroizing<String> {
     let mut secret = Zeroizing::new([kind; 33]);
     if let Some(bytes) = secret.get_mut(1..) {
-        bytes.copy_from_slice(Zeroizing::new(key.to_bytes()).as_slice());
+        bytes.copy_from_slice(key);
     }
     let encoded = Zeroizing::new(STANDARD.encode(secret.as_slice()));
     // Allocated in full from the start: growing would leave copies behind.
@@ -260,12 +326,11 @@ pub(crate) fn to_key_file(kind: u8, name: &str, id: u32, key: &SigningKey) -> Ze
     text
 }
 
-/// Name, id and secret bytes in a key file of this kind. Whether the id is the key's is unchecked.
+/// Name, id, kind and secret bytes in a line of a key file. Whether the id is the key's is unchecked.
 pub(crate) fn from_key_file<'a>(
     text: &'a str,
-    kind: u8,
     expected: &'static str,
-) -> Result<(&'a str, &'a str, Zeroizing<[u8; 32]>)> {
+) -> Result<(&'a str, &'a str, u8, Zeroizing<[u8; 32]>)> {
     let refuse = || LogError::KeyText(expected);
     let mut parts = text.trim().strip_prefix(PRIVATE_PREFIX).ok_or_else(refuse)?.splitn(3, '+');
     let (Some(name), Some(id), Some(encoded)) = (parts.next(), parts.next(), parts.next()) else {
@@ -273,9 +338,9 @@ pub(crate) fn from_key_file<'a>(
     };
     let decoded = Zeroizing::new(unbase64(encoded).ok_or_else(refuse)?);
     match decoded.split_first() {
-        Some((found, secret)) if *found == kind => {
-            Ok((name, id, Zeroizing::new(secret.try_into().map_err(|_| refuse())?)))
+        Some((kind, secret)) => {
+            Ok((name, id, *kind, Zeroizing::new(secret.try_into().map_err(|_| refuse())?)))
         }
-        _ => Err(refuse()),
+        None => Err(refuse()),
     }
 }

@@ -26,9 +26,11 @@
 //! | module | contents |
 //! |---|---|
 //! | [`note`] | signed notes: a text and lines of signatures |
-//! | [`key`] | public keys of logs, pinned by readers: Ed25519, or P-256 as in RFC 6962 |
+//! | [`key`] | public keys of logs, pinned by readers: Ed25519, ML-DSA-44, or P-256 as in RFC 6962 |
 //! | [`signer`] | signing keys of logs |
-//! | [`witness`] | witnesses and their cosignatures: `c2sp.org/tlog-cosignature`, Ed25519 |
+//! | [`cosigner`] | keys of witnesses and their cosignatures: `c2sp.org/tlog-cosignature` |
+//! | [`witness`] | what a witness examines before it cosigns a log |
+//! | [`policy`] | trust policies: known logs, witnesses and quorums: `c2sp.org/tlog-policy` |
 //! | [`catalogs`] | entries and key of the log of a publisher's catalogs |
 //! | [`history`] | checks a publisher's log in order: one catalog for each epoch, one chain for each name |
 //! | [`appender`] | appends entries to a publisher's log, and attaches cosignatures |
@@ -49,6 +51,8 @@
 pub mod appender;
 pub mod catalogs;
 pub mod checkpoint;
+mod cosignature;
+pub mod cosigner;
 pub mod entries;
 pub mod error;
 pub mod generate;
@@ -57,6 +61,7 @@ pub mod key;
 pub mod layout;
 pub mod log_folder;
 pub mod note;
+pub mod policy;
 pub mod proof;
 pub mod publisher_log;
 pub mod read;
@@ -66,6 +71,7 @@ pub mod write;
 
 pub use catalogs::LogEntry;
 pub use checkpoint::{Checkpoint, SignedTreeHead};
+pub use cosigner::{CosignatureKind, Cosigner, WitnessKey};
 pub use entries::BundleEntry;
 pub use error::LogError;
 pub use history::LogHistory;
@@ -73,10 +79,10 @@ pub use key::LogKey;
 pub use layout::{LogLayout, Tile};
 pub use log_folder::{DirectorySource, LogFolder, LogSource};
 pub use note::SignedNote;
+pub use policy::Policy;
 pub use proof::InclusionProof;
 pub use read::VerifiedLog;
 pub use signer::LogSigner;
-pub use witness::{Cosigner, WitnessKey};
 pub use write::LogWriter;
 
 /// Result of an operation of this crate, with [`LogError`] as the default error.

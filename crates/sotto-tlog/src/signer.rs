@@ -2,8 +2,9 @@
 
 use crate::key::{OTHER_NUMBER, from_key_file, to_key_file};
 use crate::note::{NoteSignature, SignedNote};
-use crate::{Checkpoint, LogError, LogKey, Result};
+use crate::{Checkpoint, Cosigner, LogError, LogKey, Result};
 use ed25519_dalek::{Signer, SigningKey};
+use sotto_catalog::MlDsaSigningKey;
 use sotto_core::CryptoRng;
 use std::fmt;
 use zeroize::Zeroizing;
@@ -11,10 +12,11 @@ use zeroize::Zeroizing;
 /// Number of Ed25519 keys of logs.
 const KIND: u8 = 1;
 
-/// An Ed25519 signing key of a log. Wiped on drop; it does not print itself.
+/// A signing key of a log: Ed25519, and ML-DSA-44 beside it if the log has such a key. Wiped on drop; it does not print itself.
 pub struct LogSigner {
     key: SigningKey,
     public: LogKey,
+    second: Option<Cosigner>,
 }
 
 impl LogSigner {
@@ -35,7 +37,18 @@ impl LogSigner {
     pub fn new(name: &str, secret: &[u8; 32]) -> Result<Self> {
         let key = SigningKey::from_bytes(secret);
         let public = LogKey::ed25519(name, key.verifying_key().as_bytes())?;
-        Ok(LogSigner { key, public })
+        Ok(LogSigner { key, public, second: None })
+    }
+
+    /// Signs with this ML-DSA-44 key as well, and says so in the public key.
+    ///
+    /// # Errors
+    /// [`LogError::KeyText`]; never for a name that [`LogSigner::new`] accepted.
+    pub fn and_ml_dsa_44(self, key: Option<&MlDsaSigningKey>) -> Result<Self> {
+        let Some(key) = key else { return Ok(self) };
+        let second = Cosigner::ml_dsa_44(self.public.name(), MlDsaSigningKey::from_seed(&key.seed()))?;
+        let public = self.public.and_ml_dsa_44(Some(key.public().clone()));
+        Ok(LogSigner { second: Some(second), public, ..self })
     }
 
     /// Public key that verifies signatures of this key.
@@ -45,7 +58,7 @@ impl LogSigner {
 
     /// The text of a key file. The caller writes it with mode 0600.
     pub fn to_file(&self) -> Zeroizing<String> {
-        to_key_file(KIND, self.public.name(), self.public.id(), &self.key)
+        to_key_file(KIND, self.public.name(), self.public.id(), &Zeroizing::new(self.key.to_bytes()))
     }
 
     /// Reads the text of a key file.
@@ -54,7 +67,10 @@ impl LogSigner {
     /// [`LogError::KeyText`].
     pub fn from_file(text: &str) -> Result<Self> {
         let expected = "expected PRIVATE+KEY+NAME+ID+BASE64, with an Ed25519 key";
-        let (name, id, secret) = from_key_file(text, KIND, expected)?;
+        let (name, id, kind, secret) = from_key_file(text, expected)?;
+        if kind != KIND {
+            return Err(LogError::KeyText(expected));
+        }
         let signer = Self::new(name, &secret)?;
         if id != format!("{:08x}", signer.public.id()) {
             return Err(LogError::KeyText(OTHER_NUMBER));
@@ -62,12 +78,15 @@ impl LogSigner {
         Ok(signer)
     }
 
-    /// Signs a checkpoint.
+    /// Signs a checkpoint. The ML-DSA-44 signature states no time: how new a checkpoint is say its
+    /// witnesses.
     pub fn sign(&self, checkpoint: &Checkpoint) -> SignedNote {
         let text = checkpoint.to_string();
         let bytes = self.key.sign(text.as_bytes()).to_bytes().to_vec();
         let signature = NoteSignature { name: self.public.name().into(), id: self.public.id(), bytes };
-        SignedNote { text, signatures: vec![signature] }
+        let second = self.second.iter().filter_map(|second| second.cosign(&text, 0).ok());
+        let signatures = std::iter::once(signature).chain(second).collect();
+        SignedNote { text, signatures }
     }
 }
 

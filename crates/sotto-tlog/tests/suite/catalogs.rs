@@ -32,7 +32,7 @@ fn add(folder: &Path, key: &SigningKey, epochs: std::ops::RangeInclusive<u64>) -
 fn cosigned(folder: &Path, cosigner: &Cosigner, time: u64) -> Vec<u8> {
     let mut note = SignedNote::parse(&std::fs::read(folder.join("checkpoint")).unwrap()).unwrap();
     note.signatures.truncate(1);
-    let line = cosigner.cosign(&note.text, time);
+    let line = cosigner.cosign(&note.text, time).unwrap();
     note.signatures.push(line);
     note.to_string().into_bytes()
 }

@@ -10,5 +10,6 @@ mod catalogs;
 mod history;
 mod known_answers;
 mod logs;
+mod policy;
 mod text;
 mod witness;
