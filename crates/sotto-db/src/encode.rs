@@ -367,7 +367,7 @@ pub(crate) fn check_folder(lock: &WriteLock, expected: &TableName, key: &Signing
         return Err(DbError::OtherTable { dir, found, expected });
     }
     let (found, given) = (image.signed_catalog().public_key(), key.public());
-    if found != given && !keys::is_successor(lock.dir(), expected, found, given)? {
+    if !found.accepts(&given) && !keys::is_successor(lock.dir(), expected, found, given)? {
         return Err(DbError::OtherKey { dir, found, given });
     }
     Ok(())

@@ -85,7 +85,7 @@ impl Publication {
             Some(named) => named.until,
             None => {
                 let next = Epoch(self.epoch.0.saturating_add(1));
-                let (from, to) = (old.public().0, new.public().0);
+                let (from, to) = (old.public().ed25519, new.public().ed25519);
                 all.retain(|one| one.verify().is_ok_and(|named| (named.from, named.to) != (from, to)));
                 all.push(Succession::sign(&self.name, old, new, next, now, until)?);
                 until
@@ -104,6 +104,8 @@ impl Publication {
 /// The tables of a stack are signed with its key, so it names the new key for each of them too, and
 /// the stack's next epoch includes a next epoch of every table.
 ///
+/// The new key has an ML-DSA-44 half if the old one does, and if `post_quantum` is set.
+///
 /// # Errors
 /// [`DbError::CannotRotate`]; [`DbError::OtherKey`] if the old key is not that of the newest epoch;
 /// the errors of reading and writing keys.
@@ -111,6 +113,7 @@ pub fn rotate(
     lock: &WriteLock,
     files: KeyFiles<'_>,
     seconds: u64,
+    post_quantum: bool,
     rng: &mut dyn CryptoRng,
 ) -> Result<KeyRotation> {
     let dir = lock.dir();
@@ -127,12 +130,18 @@ pub fn rotate(
         return refuse("the signing key, which must name its successor, is missing: give the key file");
     }
     let old = dir.signing_key(Some(&old_file), rng)?;
-    if published.key != old.public() && !is_successor(dir, &published.name, published.key, old.public())? {
+    if !published.key.accepts(&old.public())
+        && !is_successor(dir, &published.name, published.key, old.public())?
+    {
         let (found, given) = (published.key, old.public());
         return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given });
     }
     let new_file = files.new.map_or_else(|| dir.path().join(NEXT), Path::to_owned);
-    let new = dir.signing_key(Some(&new_file), rng)?;
+    let mut new = dir.signing_key(Some(&new_file), rng)?;
+    if old.ml_dsa().is_some() || post_quantum {
+        // Clients that demand ML-DSA-44 follow no change that leads away from it.
+        new = dir.add_ml_dsa(&new_file, new, rng)?;
+    }
     let now = unix_seconds();
     let until = now.saturating_add(seconds);
     let mut of_tables = None;
@@ -151,7 +160,7 @@ pub fn rotate(
 /// Renames the new key to the old one's name. Between the two renames there is no file of that
 /// name; the next run then resumes here.
 fn replace(dir: &TableDir, old: &Path, new: &Path, key: PublicKey) -> Result<PathBuf> {
-    let digits: String = key.0.to_string().chars().take(8).collect();
+    let digits: String = key.ed25519.to_string().chars().take(8).collect();
     let retired = dir.path().join(format!("retired-{digits}.key"));
     let moved = |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| DbError::io("renaming", from, e));
     // A link comes first, so that the old key always has a name.

@@ -19,8 +19,8 @@ use zeroize::Zeroizing;
 /// File name of the succession statements, beside the images.
 pub const SUCCESSIONS: &str = "succession.json";
 
-/// Largest size of the statements in bytes: each is less than 2 KiB.
-const MAX_SUCCESSION_BYTES: u64 = 16 << 10;
+/// Largest size of the statements in bytes: each is less than 20 KiB.
+const MAX_SUCCESSION_BYTES: u64 = 128 << 10;
 
 impl TableDir {
     /// Reads the signing key from `path`, or from the folder; creates it if it does not exist.
@@ -35,6 +35,26 @@ impl TableDir {
         }
         let key = SigningKey::generate(rng);
         write_secret(&path, &key.to_file(), "writing the signing key")?;
+        Ok(key)
+    }
+
+    /// Adds an ML-DSA-44 half to the signing key in a file, unless it has one. The file is replaced
+    /// atomically; clients that know the Ed25519 half accept what both sign.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn add_ml_dsa(&self, path: &Path, key: SigningKey, rng: &mut dyn CryptoRng) -> Result<SigningKey> {
+        if key.ml_dsa().is_some() {
+            return Ok(key);
+        }
+        let key = key.with_ml_dsa(rng);
+        let written = temp_in(parent(path), ".key", SECRET).and_then(|mut temp| {
+            temp.write_all(key.to_file().as_bytes())?;
+            temp.as_file().sync_all()?;
+            temp.persist(path)?;
+            sync_dir(path)
+        });
+        written.map_err(|e| DbError::io("writing the signing key", path, e))?;
         Ok(key)
     }
 
@@ -128,9 +148,9 @@ pub(crate) fn sign<D: Document>(dir: &TableDir, document: &D, key: &SigningKey) 
     let all = read_successions(dir)?;
     let mut signed = SignedDocument::sign(document, key)?;
     let statements: Vec<_> = all.iter().filter_map(|one| one.verify().ok()).collect();
-    let is_last = statements
-        .last()
-        .is_some_and(|statements| statements.table == *document.name() && statements.to == key.public().0);
+    let is_last = statements.last().is_some_and(|statements| {
+        statements.table == *document.name() && statements.to == key.public().ed25519
+    });
     if is_last {
         signed.successions = all;
     }

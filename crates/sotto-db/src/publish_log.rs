@@ -100,7 +100,7 @@ fn published(dir: &Path, key: &SigningKey) -> Result<Vec<LogEntry>> {
     let malformed = |source: LogError| DbError::Log { folder: dir.to_owned(), source: Box::new(source) };
     if let Some(stack) = StackDir::find(dir) {
         let (signed, stack) = stack.read()?;
-        if signed.public_key() != public {
+        if !signed.public_key().accepts(&public) {
             return Ok(Vec::new());
         }
         let tables = stack.shards.iter().map(|shard| {
@@ -114,7 +114,7 @@ fn published(dir: &Path, key: &SigningKey) -> Result<Vec<LogEntry>> {
     for epoch in table.epochs()? {
         // A damaged image is not served, and does not keep the others out of the log.
         let Ok(image) = table.open_epoch(epoch) else { continue };
-        if image.signed_catalog().public_key() == public {
+        if image.signed_catalog().public_key().accepts(&public) {
             entries.push(LogEntry::catalog(image.catalog(), public).map_err(malformed)?);
         }
     }

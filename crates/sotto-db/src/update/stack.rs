@@ -77,7 +77,7 @@ pub struct StackUpdate<'a> {
     dir: &'a StackDir,
     options: &'a UpdateOptions<'a>,
     before: Stack,
-    /// Whether another key signs this stack than the one before; it then signs a next epoch of
+    /// Whether another key signs this stack than the one before, or one more; it then signs a next epoch of
     /// every table.
     is_rotated: bool,
     layers: BatchAccess,
@@ -104,7 +104,7 @@ pub fn read_stack_update<'a>(
     let (signed, before) = dir.read()?;
     let (found, given) = (signed.public_key(), options.key.public());
     let is_rotated = found != given;
-    if is_rotated && !is_successor(&dir.root()?, &before.stack, found, given)? {
+    if is_rotated && !found.accepts(&given) && !is_successor(&dir.root()?, &before.stack, found, given)? {
         return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given });
     }
     let layers = BatchAccess::of(&before)?.ok_or_else(|| DbError::NoBatch(dir.path().to_owned()))?;
