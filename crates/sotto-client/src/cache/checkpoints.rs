@@ -54,7 +54,7 @@ impl Cache {
             if path.extension().is_some_and(|extension| extension == EXTENSION) {
                 let checkpoint = text(&path).map_err(|e| CacheError::at(&path, e))?;
                 // A file that was removed meanwhile counts as missing.
-                out.extend(checkpoint.map(|checkpoint| (PublicKey(key), checkpoint)));
+                out.extend(checkpoint.map(|checkpoint| (PublicKey::of_ed25519(key), checkpoint)));
             }
         }
         Ok(out)
@@ -109,7 +109,7 @@ impl Cache {
     /// [`CacheError`] if it cannot be written.
     pub fn keep_log_history(&self, read: &LogHistory) -> Result<(), CacheError> {
         let Some((kind, name)) = read.only() else { return Ok(()) };
-        let file = format!("{}-{}-{name}.{HISTORY}", read.publisher().0, kind.name());
+        let file = format!("{}-{}-{name}.{HISTORY}", read.publisher().ed25519, kind.name());
         let path = self.logs.join(file);
         let lock = path.with_extension("history-lock");
         let Some(_lock) = Lock::take(&lock, PATIENCE)? else {
@@ -122,7 +122,7 @@ impl Cache {
     }
 
     fn log(&self, publisher: &PublicKey) -> PathBuf {
-        self.logs.join(format!("{}.{EXTENSION}", publisher.0))
+        self.logs.join(format!("{}.{EXTENSION}", publisher.ed25519))
     }
 }
 

@@ -52,7 +52,7 @@ pub enum EvidenceKind {
 impl EquivocationProof {
     /// A file name stem for this evidence.
     pub fn name(&self) -> String {
-        let key = self.publisher.0.to_string();
+        let key = self.publisher.ed25519.to_string();
         let key = key.get(..16).unwrap_or(&key);
         match &self.kind {
             EvidenceKind::Catalogs { name, epoch } => format!("catalogs-{name}-{epoch}-{key}"),
@@ -92,12 +92,22 @@ impl EquivocationProof {
         let catalog = |bytes: &[u8]| {
             let signed = SignedCatalog::parse(bytes).ok()?;
             let catalog = signed.verify(None).ok()?;
-            Some((signed.public_key(), catalog.table.to_string(), catalog.epoch.0, catalog.digest().ok()?))
+            Some((
+                signed.public_key().without_ml_dsa(),
+                catalog.table.to_string(),
+                catalog.epoch.0,
+                catalog.digest().ok()?,
+            ))
         };
         let stack = |bytes: &[u8]| {
             let signed = SignedStack::parse(bytes).ok()?;
             let stack = signed.verify(None).ok()?;
-            Some((signed.public_key(), stack.stack.to_string(), stack.epoch.0, stack.digest().ok()?))
+            Some((
+                signed.public_key().without_ml_dsa(),
+                stack.stack.to_string(),
+                stack.epoch.0,
+                stack.digest().ok()?,
+            ))
         };
         let (pair, is_stack) = match catalog(&first).zip(catalog(&other)) {
             Some(pair) => (pair, false),
@@ -132,7 +142,7 @@ impl Cache {
             documents.filter_map(|(_, first, other)| EquivocationProof::of_documents(first, other));
         let logs = pairs(&self.logs)?.into_iter().filter_map(|(path, first, other)| {
             let key: Hex32 = path.file_stem()?.to_str()?.parse().ok()?;
-            EquivocationProof::of_logs(PublicKey(key), first, other)
+            EquivocationProof::of_logs(PublicKey::of_ed25519(key), first, other)
         });
         let mut all: Vec<_> = documents.chain(logs).collect();
         all.sort_by_key(EquivocationProof::name);

@@ -66,6 +66,9 @@ pub enum WitnessError {
     /// The stored memory of the log is damaged, in this way.
     #[error("the stored history of the publisher's log cannot be read: {0}")]
     Kept(String),
+    /// The caller's policy does not list the publisher's log.
+    #[error("the policy lists other logs than the one of the publisher of {0}")]
+    NotListed(String),
     /// More witnesses are required than were named.
     #[error("expected at least {needed} witnesses, got {given}")]
     Count {
@@ -127,6 +130,10 @@ impl Diagnose for WitnessError {
             WitnessError::Kept { .. } => Machine
                 .diagnosis("log-memory", "move the file away; the client then forgets the log that it saw")
                 .with_exit(Exit::Storage),
+            WitnessError::NotListed { .. } => Peer.diagnosis(
+                "log-not-listed",
+                "do not use the table unless you trust its publisher: then add its log to the policy (a line log VKEY)",
+            ),
             WitnessError::Count { .. } => {
                 Misuse.diagnosis("number-of-witnesses", "name more witnesses, or require fewer")
             }

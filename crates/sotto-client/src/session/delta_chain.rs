@@ -13,7 +13,7 @@ use super::{Session, accepted};
 use crate::transport::Request;
 use crate::{ClientError, Result};
 use sotto_catalog::signed::MAX_SIGNED_BYTES;
-use sotto_catalog::{ArtifactEntry, Hex32, PublicKey};
+use sotto_catalog::{ArtifactEntry, CatalogError, Hex32, PublicKey};
 use sotto_core::{Artifact, Epoch, Error, Misuse, ParamsDigest};
 use sotto_wire::routes;
 use std::collections::VecDeque;
@@ -85,7 +85,7 @@ impl DeltaChain {
         config.pin = Some(from.key);
         config.remembered = None;
         let mut chain = DeltaChain { from, to: to.catalog.epoch, epochs: VecDeque::new(), bytes: 0 };
-        if to.pin(0).digest != from.params || to.key != from.key {
+        if to.pin(0).digest != from.params || !from.key.accepts(&to.key) {
             return Err(chain.none("the parameters or the publisher changed"));
         }
         while chain.last().epoch < chain.to {
@@ -98,7 +98,13 @@ impl DeltaChain {
             let request = Request::get(path, MAX_SIGNED_BYTES as u64);
             let response = io.call(0, RequestPurpose::Catalog, &request)?;
             let body = accepted(&response, Some(from.epoch)).map_err(|error| chain.ended(error))?;
-            let table = VerifiedTable::new(body, &config, None, None)?;
+            let table = VerifiedTable::new(body, &config, None, None);
+            let table = table.map_err(|error| match error {
+                ClientError::Catalog(CatalogError::NoMlDsaSignature { .. }) => {
+                    chain.none("an epoch in between has no ML-DSA-44 signature")
+                }
+                error => error,
+            })?;
             if table.catalog.epoch != expected {
                 return Err(ClientError::Rollback { seen: expected, offered: table.catalog.epoch });
             }

@@ -44,7 +44,7 @@ impl VerifiedTable {
             known: config.remembered.as_ref(),
             requested_epoch,
         };
-        let VerifiedCatalog { document: catalog, key, trust, change, known } =
+        let VerifiedCatalog { document: catalog, key, ml_dsa, trust, change, known } =
             judge.verify(&SignedCatalog::parse(body)?)?;
         let scheme = (config.resolve)(&catalog.scheme)
             .ok_or_else(|| ClientError::UnknownScheme(catalog.scheme.clone()))?;
@@ -62,6 +62,7 @@ impl VerifiedTable {
         Ok(VerifiedTable {
             catalog,
             key,
+            ml_dsa,
             trust,
             change,
             known,

@@ -142,10 +142,13 @@ impl SessionSetup {
             logs: &self.config.logs,
             now: io.now(),
         };
-        let checked =
-            freshness.check(&table.catalog, table.catalog.expires, table.key, table.change, &mut |request| {
-                io.call(0, RequestPurpose::Catalog, request)
-            });
+        let checked = freshness.check(
+            &table.catalog,
+            table.catalog.expires,
+            table.signer(),
+            table.change,
+            &mut |request| io.call(0, RequestPurpose::Catalog, request),
+        );
         checked.map_err(|error| match (resumed, error) {
             // The snapshot may be the newest one, or there may be a newer epoch: the half-done
             // preparation is useless to this caller.

@@ -13,9 +13,11 @@ use super::witness::{LogMemory, Witnesses, check_log};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use serde::{Deserialize, Serialize};
+#[cfg(doc)]
+use sotto_catalog::CatalogError;
 use sotto_catalog::signed::SignedDocument;
 use sotto_catalog::succession::Statement;
-use sotto_catalog::{CatalogError, Document, Hex32, PublicKey, SignerChange, TableName};
+use sotto_catalog::{Document, Hex32, MlDsaPublicKey, PublicKey, SignerChange, TableName};
 use sotto_core::Epoch;
 use sotto_tlog::LogEntry;
 use sotto_tlog::catalogs::EntryKind;
@@ -48,7 +50,7 @@ pub struct KnownSigner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RetiredKey {
-    /// The retired key.
+    /// The retired Ed25519 key.
     pub key: Hex32,
     /// Epoch from which on the key is no longer valid.
     pub until_epoch: Epoch,
@@ -57,23 +59,27 @@ pub struct RetiredKey {
 impl KnownSigner {
     /// The entry of a key that was replaced.
     fn retired(&self, key: &PublicKey) -> Option<&RetiredKey> {
-        self.retired.iter().find(|retired| retired.key == key.0)
+        self.retired.iter().find(|retired| retired.key == key.ed25519)
     }
 
     /// Advances to what was seen later. Returns `false` if `later` is older than what is known,
     /// which then stays.
     ///
     /// # Errors
-    /// [`CatalogError::WrongKey`] for a key that nothing leads to; [`ClientError::Rollback`] for an older epoch under the
-    /// next key; [`ClientError::Equivocation`] for another catalog of the same epoch.
+    /// [`CatalogError::WrongKey`] for a key that nothing leads to;
+    /// [`CatalogError::NoMlDsaSignature`] for a newer epoch that lacks the signature of a known key;
+    /// [`ClientError::Rollback`] for an older epoch under the next key;
+    /// [`ClientError::Equivocation`] for another catalog of the same epoch.
     pub fn advance(&mut self, later: &KnownSigner) -> Result<bool> {
-        let from = later.retired.iter().position(|retired| retired.key == self.key.0);
+        let from = later.retired.iter().position(|retired| retired.key == self.key.ed25519);
         let fresh = from.and_then(|from| later.retired.get(from..)).unwrap_or_default();
-        let is_same = later.key == self.key;
+        // A key that has gained an ML-DSA-44 half is the same key, and never loses it again.
+        let is_same = self.key.accepts(&later.key);
         if !is_same && fresh.is_empty() {
-            return match self.retired(&later.key) {
-                Some(_) => Ok(false),
-                None => Err(CatalogError::WrongKey { pinned: self.key, found: later.key }.into()),
+            let is_before = later.key.accepts(&self.key) && later.epoch < self.epoch;
+            return match is_before || self.retired(&later.key).is_some() {
+                true => Ok(false),
+                false => Err(self.key.refusal(later.key).into()),
             };
         }
         if later.epoch < self.epoch {
@@ -109,6 +115,8 @@ pub(crate) struct Judge<'a> {
 pub(crate) struct VerifiedCatalog<D> {
     pub(crate) document: D,
     pub(crate) key: PublicKey,
+    /// The signer's ML-DSA-44 key, if it has one.
+    pub(crate) ml_dsa: Option<MlDsaPublicKey>,
     pub(crate) trust: Trust,
     /// How the key came to be trusted, if another one was known.
     pub(crate) change: Option<SignerChange>,
@@ -146,7 +154,8 @@ impl Judge<'_> {
             None => known_signer(&document, key, &path)?,
             Some(known) => self.compare(known, signed, &document)?,
         };
-        Ok(VerifiedCatalog { document, key, trust, change, known })
+        let ml_dsa = signed.ml_dsa.as_ref().map(|signature| signature.public_key.clone());
+        Ok(VerifiedCatalog { document, key, ml_dsa, trust, change, known })
     }
 
     /// Compares a document with a valid signature with what is known, and returns what is known
@@ -173,6 +182,9 @@ impl Judge<'_> {
         }
         // The caller pins the key, but no statement leads to it from the known key.
         let other = || ClientError::OtherSigner { known: known.key, found: key };
+        if known.key.ed25519 == key.ed25519 && !known.key.accepts(&key) {
+            return Err(known.key.refusal(key).into());
+        }
         let path = signed.path(document, &known.key)?.ok_or_else(other)?;
         if epoch < known.epoch {
             return match is_requested_snapshot || is_requested_epoch {
@@ -204,7 +216,7 @@ impl Freshness<'_> {
         &self,
         document: &D,
         expires: Option<u64>,
-        key: PublicKey,
+        (key, ml_dsa): (PublicKey, Option<&MlDsaPublicKey>),
         change: Option<SignerChange>,
         send: &mut dyn FnMut(&Request) -> Result<Response>,
     ) -> Result<()> {
@@ -225,7 +237,7 @@ impl Freshness<'_> {
         }
         let Some(witnesses) = self.witnesses else { return Ok(()) };
         let entry = LogEntry::new(self.kind, name.clone(), epoch, document.digest()?, key);
-        check_log(entry, witnesses, self.logs, self.now, send)
+        check_log(entry, ml_dsa, witnesses, self.logs, self.now, send)
     }
 }
 

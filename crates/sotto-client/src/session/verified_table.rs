@@ -1,7 +1,7 @@
 //! A table whose catalog was verified: what the other modules of a session read.
 
 use super::trust::{KnownSigner, Trust};
-use sotto_catalog::{ArtifactEntry, Catalog, PublicKey, SignerChange, TableTerms};
+use sotto_catalog::{ArtifactEntry, Catalog, MlDsaPublicKey, PublicKey, SignerChange, TableTerms};
 use sotto_core::{Artifact, ParamsDigest, SchemeEntry};
 use sotto_wire::{FrameHeader, MessageSizes, SessionId};
 use std::sync::Arc;
@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub(super) struct VerifiedTable {
     pub(super) catalog: Catalog,
     pub(super) key: PublicKey,
+    /// The signer's ML-DSA-44 key, if it has one.
+    pub(super) ml_dsa: Option<MlDsaPublicKey>,
     pub(super) trust: Trust,
     /// How the key came to be trusted, if another one was known.
     pub(super) change: Option<SignerChange>,
@@ -37,6 +39,11 @@ impl VerifiedTable {
     pub(super) fn pin(&self, server: u8) -> FrameHeader {
         let digest = ParamsDigest(self.catalog.params_digest.0);
         FrameHeader { server, epoch: self.catalog.epoch, digest }
+    }
+
+    /// The signer, with its ML-DSA-44 key.
+    pub(super) fn signer(&self) -> (PublicKey, Option<&MlDsaPublicKey>) {
+        (self.key, self.ml_dsa.as_ref())
     }
 
     /// The entry of the rows among the artifacts.

@@ -17,7 +17,7 @@ pub use crate::error::witness::WitnessError;
 
 use sotto_catalog::{Hex32, PublicKey, TableName};
 use sotto_tlog::catalogs::EntryKind;
-use sotto_tlog::{LogHistory, WitnessKey};
+use sotto_tlog::{LogHistory, Policy, WitnessKey};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,25 +25,25 @@ use std::time::Duration;
 /// Default maximum age of a cosignature.
 pub const DEFAULT_MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// Maximum by which a witness's clock may be ahead of the client's.
-#[cfg(feature = "witness")]
-pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5 * 60);
-
 /// The witnesses that are required for a publisher's log.
 #[derive(Debug, Clone)]
 pub struct Witnesses {
-    /// Keys of the witnesses.
-    pub keys: Vec<WitnessKey>,
-    /// Number of them that have to have cosigned.
-    pub needed: usize,
+    /// Which of them have to have cosigned, and which logs are listed.
+    pub policy: Arc<Policy>,
     /// Maximum age of a cosignature.
     pub age: Duration,
 }
 
 impl Witnesses {
     /// Requires all of these witnesses, within a day.
-    pub fn all(keys: Vec<WitnessKey>) -> Self {
-        Witnesses { needed: keys.len(), keys, age: DEFAULT_MAX_AGE }
+    pub fn all(keys: &[WitnessKey]) -> Self {
+        let names: std::collections::BTreeSet<&str> = keys.iter().map(WitnessKey::name).collect();
+        Witnesses::of(Policy::threshold(keys, names.len()))
+    }
+
+    /// Requires the quorum of a policy, within a day.
+    pub fn of(policy: Policy) -> Self {
+        Witnesses { policy: Arc::new(policy), age: DEFAULT_MAX_AGE }
     }
 }
 
@@ -139,12 +139,14 @@ mod log_check {
     use super::{LogMemory, WitnessError, Witnesses};
     use crate::Result;
     use crate::transport::{Request, Response};
+    use sotto_catalog::MlDsaPublicKey;
     use sotto_tlog::LogEntry;
 
     /// # Errors
     /// [`WitnessError::NotBuilt`].
     pub(crate) fn check_log(
         _: LogEntry,
+        _: Option<&MlDsaPublicKey>,
         _: &Witnesses,
         _: &LogMemory,
         _: Option<u64>,

@@ -115,7 +115,8 @@ impl StackSource {
         };
         let document = &verified.document;
         let mut send = |request: &Request| self.response(request);
-        freshness.check(document, document.expires, verified.key, verified.change, &mut send)?;
+        let signer = (verified.key, verified.ml_dsa.as_ref());
+        freshness.check(document, document.expires, signer, verified.change, &mut send)?;
         if let Some(change) = verified.change {
             self.notify(TableEvent::SignerChanged(change));
         }
@@ -147,6 +148,7 @@ impl StackSource {
             snapshot: self.options.snapshot.map(|_| shard.catalog),
             witnesses: Vec::new(),
             witnesses_needed: None,
+            policy: None,
             ..self.options.clone()
         };
         Builder::<Table>::new(self.to.of_table()?, shard.table.as_str()).options(options).open()

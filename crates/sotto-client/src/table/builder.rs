@@ -19,7 +19,7 @@ use crate::{ClientError, Result};
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_core::SchemeEntry;
 use sotto_prg::ReseedingRng;
-use sotto_tlog::WitnessKey;
+use sotto_tlog::{Policy, WitnessKey};
 use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -69,6 +69,12 @@ impl<T> Builder<T> {
     /// Sets [`OpenOptions::witnesses_needed`].
     pub fn witnesses_needed(mut self, needed: usize) -> Self {
         self.options.witnesses_needed = Some(needed);
+        self
+    }
+
+    /// Sets [`OpenOptions::policy`].
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.options.policy = Some(Arc::new(policy));
         self
     }
 

@@ -12,7 +12,7 @@ use crate::session::durable_query::RowCheck;
 use crate::session::witness::{DEFAULT_MAX_AGE, Witnesses};
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_core::SchemeEntry;
-use sotto_tlog::WitnessKey;
+use sotto_tlog::{Policy, WitnessKey};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,8 @@ use web_time::Instant;
 /// Options for opening a table, or a stack with its tables.
 #[derive(Clone)]
 pub struct OpenOptions {
-    /// Public key of the publisher; a signature by any other key is refused.
+    /// Public key of the publisher; a signature by any other key is refused. A pin with an ML-DSA-44
+    /// half (`sotto-pq:`) demands both signatures of everything that the publisher signs.
     ///
     /// Without a pin the first key seen is trusted ([`crate::Trust::FirstUse`]) and, with a cache,
     /// no other afterwards. The tables of a stack must be signed by the same key as the stack.
@@ -38,9 +39,14 @@ pub struct OpenOptions {
     /// ([`WitnessError::Fork`](crate::session::WitnessError::Fork)); with a cache, this holds from
     /// process to process. A stack names its tables' catalogs by digest, so they are not looked up
     /// in the log one by one.
+    ///
+    /// Keys of one name are one witness, which has to have cosigned under each algorithm of which a
+    /// key is given.
     pub witnesses: Vec<WitnessKey>,
     /// Number of witnesses that have to have cosigned; by default, all of them.
     pub witnesses_needed: Option<usize>,
+    /// Policy with the logs and witnesses to trust, in place of [`OpenOptions::witnesses`].
+    pub policy: Option<Arc<Policy>>,
     /// Maximum age of a cosignature; by default, a day. A server can present an old catalog for
     /// that long.
     pub witness_age: Duration,
@@ -158,6 +164,7 @@ impl Default for OpenOptions {
             snapshot: None,
             witnesses: Vec::new(),
             witnesses_needed: None,
+            policy: None,
             witness_age: DEFAULT_MAX_AGE,
             cache_dir: None,
             key_file: None,
@@ -184,14 +191,17 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The required witnesses; `None` if neither witnesses nor their number was set.
+    /// The required witnesses; `None` if neither a policy nor witnesses nor their number was set.
     pub(crate) fn required_witnesses(&self) -> Option<Witnesses> {
-        let (keys, age) = (self.witnesses.clone(), self.witness_age);
-        let needed = self.witnesses_needed.unwrap_or(keys.len());
-        // A caller that sets a number requires witnesses: if none is named, that is an error and is
-        // not ignored.
-        let is_required = !keys.is_empty() || self.witnesses_needed.is_some();
-        is_required.then_some(Witnesses { keys, needed, age })
+        let named = || match (self.witnesses.as_slice(), self.witnesses_needed) {
+            ([], None) => None,
+            (keys, None) => Some(Witnesses::all(keys).policy),
+            // A caller that sets a number requires witnesses: if none is named, that is an error and
+            // is not ignored.
+            (keys, Some(needed)) => Some(Arc::new(Policy::threshold(keys, needed))),
+        };
+        let policy = self.policy.clone().or_else(named)?;
+        Some(Witnesses { policy, age: self.witness_age })
     }
 
     pub(crate) fn wait_policy(&self) -> WaitPolicy {

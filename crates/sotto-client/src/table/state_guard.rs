@@ -339,7 +339,7 @@ pub(crate) fn requirement(setup: &SessionSetup, origin: String) -> Option<StateR
         table: catalog.table.to_string(),
         origin,
         scheme: catalog.scheme.clone(),
-        public_key: key.to_string(),
+        public_key: key.without_ml_dsa().to_string(),
         params: catalog.params_digest,
         literal,
     })

@@ -169,7 +169,11 @@ impl World {
 
     /// Has the key name the next one, made of this label, which signs from the next epoch on.
     pub fn rotate(&mut self, label: &str) {
-        let next = SigningKey::generate(&mut rng::seeded(label));
+        self.rotate_to(SigningKey::generate(&mut rng::seeded(label)));
+    }
+
+    /// Has the key name this one, which signs from the next epoch on.
+    pub fn rotate_to(&mut self, next: SigningKey) {
         let from = Epoch(self.catalog.epoch.0 + 1);
         let table = &self.catalog.table;
         let succession = Succession::sign(table, &self.key, &next, from, 1, u64::MAX).unwrap();
@@ -278,7 +282,7 @@ impl World {
 
     /// A proof of the publisher's log, or a file of it.
     fn logged(&self, path: &str) -> Response {
-        let key = format!("/v1/logs/{}/", self.pin().0);
+        let key = format!("/v1/logs/{}/", self.pin().ed25519);
         let log = self
             .published
             .as_ref()

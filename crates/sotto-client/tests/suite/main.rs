@@ -17,6 +17,7 @@ mod downloads;
 mod epoch_agreement;
 mod hints;
 mod http;
+mod hybrid;
 mod keys;
 mod rows;
 mod server;

@@ -209,6 +209,31 @@ fn tables_that_fail_too_often_together_are_not_asked() {
     verify(&leaf(3), 3, 1000, &stack.lookup(&layer, &3).unwrap(), &log(1000).1.root()).unwrap();
 }
 
+/// A stack whose publisher adds an ML-DSA-44 key: its tables have to be signed with it too.
+#[test]
+fn a_pin_of_two_keys_holds_for_the_tables_of_a_stack() {
+    let folder = TempDir::new().unwrap();
+    let dir = StackDir::create(folder.path()).unwrap();
+    let (tables, files) = colored(100, 6);
+    let before = write_tables(&dir, tables);
+    let root = dir.root().unwrap();
+    let key = root.signing_key(None, &mut seeded("key")).unwrap();
+    let one = key.public();
+    let path = folder.path().join(sotto_db::epoch::KEY);
+    let both = root.add_ml_dsa(&path, key, &mut seeded("ML-DSA")).unwrap().public();
+    publish(&dir, 1, "colour/1", before, &files);
+    let running = serve_stack(folder.path()).unwrap();
+    let open = |pin| Stack::connect(&url(&running), "log").pin(pin).open().map(|stack| stack.public_key());
+    for pin in [one, both] {
+        assert_eq!(open(pin).unwrap_err().code(), "no-ml-dsa-signature");
+    }
+    publish(&dir, 2, "colour/1", write_tables(&dir, colored(100, 6).0), &files);
+    assert!(running.reload());
+    for pin in [one, both] {
+        assert_eq!(open(pin).unwrap(), both);
+    }
+}
+
 #[test]
 fn what_is_not_the_stack_is_refused() {
     let folder = TempDir::new().unwrap();

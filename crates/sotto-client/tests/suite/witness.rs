@@ -10,7 +10,7 @@ use sotto_prg::ChaCha20Rng;
 use sotto_testkit::rng;
 use sotto_tlog::appender::{Appender, attach};
 use sotto_tlog::catalogs::{log_key, log_signer};
-use sotto_tlog::{Checkpoint, Cosigner, LogEntry, LogLayout, LogWriter, SignedNote};
+use sotto_tlog::{Checkpoint, Cosigner, LogEntry, LogLayout, LogWriter, Policy, SignedNote};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
@@ -59,7 +59,7 @@ fn cosign(folder: &Path, numbers: &[u8], time: u64) {
     let mut note = SignedNote::parse(&std::fs::read(folder.join("checkpoint")).unwrap()).unwrap();
     note.signatures.truncate(1);
     for number in numbers {
-        let line = cosigner(*number).cosign(&note.text, time);
+        let line = cosigner(*number).cosign(&note.text, time).unwrap();
         note.signatures.push(line);
     }
     attach(folder, &[note.to_string().into_bytes()], &keys(numbers)).unwrap();
@@ -90,7 +90,7 @@ fn code(server: &Server, cache: Option<&Path>) -> String {
 
 /// The code of the error of opening a table at a time with these witnesses; `ok` if there is none.
 fn at(server: &Server, time: u64, numbers: &[u8], needed: usize) -> String {
-    let witnesses = Witnesses { needed, ..Witnesses::all(keys(numbers)) };
+    let witnesses = Witnesses::of(Policy::threshold(&keys(numbers), needed));
     let mut config = server.config();
     config.witnesses = (!numbers.is_empty()).then_some(witnesses);
     let mut io = Clocked { transport: server.transport(), rng: rng::seeded("opening"), now: Some(time) };
@@ -130,8 +130,8 @@ fn a_catalog_that_everybody_sees_is_proved_once() {
     let (server, dir, _) = witnessed();
     let cache = dir.path().join("cache");
     let mut table = open(&server, Some(&cache)).unwrap();
-    let proof =
-        server.with(|world| format!("/v1/logs/{}/proofs/{}", world.pin().0, world.catalog.digest().unwrap()));
+    let proof = server
+        .with(|world| format!("/v1/logs/{}/proofs/{}", world.pin().ed25519, world.catalog.digest().unwrap()));
     let received = paths(&server.received());
     assert_eq!(received[..2], [format!("/v1/tables/{NAME}"), proof.clone()]);
     assert_eq!(table.get(7).unwrap(), value(7, 32));
@@ -184,7 +184,7 @@ fn a_catalog_for_one_client_alone_is_refused() {
     assert_eq!((error.fault(), error.code()), (Fault::Server, "not-logged"));
     assert!(error.to_string().contains("is not in its publisher's log"), "{error}");
     // Neither the proof of the public catalog nor one for another position helps.
-    let (key, digest) = server.with(|world| (world.pin().0.to_string(), everybodys.digest().unwrap()));
+    let (key, digest) = server.with(|world| (world.pin().ed25519.to_string(), everybodys.digest().unwrap()));
     let swapped = Request::get(format!("/v1/logs/{key}/proofs/{digest}"), 1 << 20);
     let other = server.with(|world| world.call(&swapped)).unwrap();
     server.tamper(move |request, honest| {
@@ -304,7 +304,7 @@ fn as_many_witnesses_are_needed_as_the_client_says() {
 fn witnesses_without_a_clock_are_refused() {
     let (server, _dir, _) = witnessed();
     let mut config = server.config();
-    config.witnesses = Some(Witnesses::all(keys(&[1])));
+    config.witnesses = Some(Witnesses::all(&keys(&[1])));
     let mut io = Clocked { transport: server.transport(), rng: rng::seeded("opening"), now: None };
     let error = SessionSetup::new(config).fetch_catalog(&mut io).unwrap_err();
     assert_eq!(error.code(), "no-clock");

@@ -6,10 +6,12 @@
 //! is verified against the checkpoint, and those of the table have to be of one epoch each and to
 //! form one chain ([`LogHistory`]).
 
-use super::{LogMemory, MAX_CLOCK_SKEW, WitnessError, Witnesses};
+use super::{LogMemory, WitnessError, Witnesses};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
+use sotto_catalog::MlDsaPublicKey;
 use sotto_tlog::catalogs::log_key;
+use sotto_tlog::policy::MAX_CLOCK_SKEW;
 use sotto_tlog::proof::MAX_PROOF_BYTES;
 use sotto_tlog::publisher_log::MAX_FILE_BYTES;
 use sotto_tlog::witness::consistent;
@@ -32,31 +34,34 @@ const MAX_BUNDLES: u64 = 256;
 const FIRST_VISIT_BUNDLES: u64 = 4;
 
 /// Checks that an entry is in its publisher's log, with requests to the first server, unless it was
-/// found there before and its cosignatures are still recent.
+/// found there before and its cosignatures are still recent. A publisher with an ML-DSA-44 key has to
+/// have signed the log with it too.
 ///
 /// # Errors
 /// [`WitnessError::NoClock`], [`WitnessError::Count`], [`WitnessError::NoneNeeded`] and other
 /// [`ClientError::Witness`]; the error for a refusal that does not concern logs; errors of `send`.
 pub(crate) fn check_log(
     entry: LogEntry,
+    ml_dsa: Option<&MlDsaPublicKey>,
     witnesses: &Witnesses,
     logs: &LogMemory,
     now: Option<u64>,
     send: &mut dyn FnMut(&Request) -> Result<Response>,
 ) -> Result<()> {
     let now = now.ok_or(WitnessError::NoClock)?;
-    let given = distinct(witnesses);
-    if witnesses.needed == 0 {
+    let (needed, given) = witnesses.policy.quorum_size();
+    if needed == 0 {
         return Err(WitnessError::NoneNeeded { given }.into());
     }
-    if witnesses.needed > given {
-        return Err(WitnessError::Count { needed: witnesses.needed, given }.into());
+    if needed > given {
+        return Err(WitnessError::Count { needed, given }.into());
     }
     if logs.good_until(&entry.digest) > now {
         return Ok(());
     }
     let key = log_key(&entry.key).map_err(|error| proof_error(&entry, error))?;
-    let check = LogCheck { entry, key, witnesses, logs, now };
+    let current_key = key.clone().and_ml_dsa_44(ml_dsa.cloned());
+    let check = LogCheck { entry, key, current_key, witnesses, logs, now };
     let proof = routes::log_proof(&check.publisher(), &check.entry.digest.to_string());
     let proof = send(&Request::get(proof, MAX_PROOF_BYTES as u64))?;
     let found = check.read_proof(&proof)?;
@@ -73,7 +78,10 @@ pub(crate) fn check_log(
 /// A check of one entry.
 struct LogCheck<'a> {
     entry: LogEntry,
+    /// Ed25519 key of the log, for checkpoints that were accepted before.
     key: LogKey,
+    /// Key of the log with its ML-DSA-44 half, for the checkpoint that a server shows.
+    current_key: LogKey,
     witnesses: &'a Witnesses,
     logs: &'a LogMemory,
     now: u64,
@@ -90,7 +98,7 @@ struct FoundCheckpoint {
 
 impl LogCheck<'_> {
     fn publisher(&self) -> String {
-        self.entry.key.0.to_string()
+        self.entry.key.ed25519.to_string()
     }
 
     fn read_proof(&self, response: &Response) -> Result<FoundCheckpoint> {
@@ -114,40 +122,31 @@ impl LogCheck<'_> {
                 why: "the server sent another entry than the requested one".into(),
             }));
         }
-        let checkpoint = found.verify(&logged.leaf(), &self.key).map_err(refuse)?;
+        let checkpoint = found.verify(&logged.leaf(), &self.current_key).map_err(refuse)?;
+        self.witnesses.policy.verify_log(found.checkpoint.as_bytes()).map_err(|error| match error {
+            LogError::NotListed(_) => WitnessError::NotListed(describe(&self.entry)).into(),
+            error => refuse(error),
+        })?;
         let until = self.cosigned(&SignedNote::parse(found.checkpoint.as_bytes()).map_err(refuse)?)?;
         Ok(FoundCheckpoint { checkpoint, note: found.checkpoint, until })
     }
 
     /// The time until which enough witnesses have cosigned a checkpoint.
     fn cosigned(&self, note: &SignedNote) -> Result<u64> {
-        let Witnesses { keys, needed, age } = self.witnesses;
-        let mut times = BTreeMap::new();
-        for key in keys {
-            if let Some(time) = key.cosigned(note).map_err(|error| proof_error(&self.entry, error))? {
-                times.insert(key.to_string(), time);
-            }
-        }
+        let Witnesses { policy, age } = self.witnesses;
         let latest = self.now.saturating_add(MAX_CLOCK_SKEW.as_secs());
-        let mut ends: Vec<u64> = times
-            .values()
-            .filter(|time| **time <= latest)
-            .map(|time| time.saturating_add(age.as_secs()))
-            .collect();
-        let signed = ends.len();
-        let oldest = ends.iter().filter(|end| **end <= self.now).max();
-        let stale = oldest.map(|end| self.now - end.saturating_sub(age.as_secs()));
-        ends.retain(|end| *end > self.now);
-        // The most recent cosignatures count, as many as are required.
-        ends.sort_unstable_by(|a, b| b.cmp(a));
-        match needed.checked_sub(1).and_then(|last| ends.get(last)) {
-            Some(end) => Ok(*end),
-            None => {
-                let (what, is_old) = (describe(&self.entry), signed >= *needed);
-                let (needed, fresh) = (*needed, ends.len());
-                Err(WitnessError::NotWitnessed { what, needed, fresh, stale, is_old }.into())
-            }
+        let signed = policy.cosigned(note, latest).map_err(|error| proof_error(&self.entry, error))?;
+        let age = age.as_secs();
+        let is_fresh = |time: &u64| time.saturating_add(age) > self.now;
+        let fresh: Vec<Option<u64>> = signed.iter().map(|time| time.filter(is_fresh)).collect();
+        if let Some(time) = policy.quorum_time(&fresh) {
+            return Ok(time.saturating_add(age));
         }
+        let stale = signed.iter().flatten().filter(|time| !is_fresh(time)).max();
+        let stale = stale.map(|time| self.now.saturating_sub(*time));
+        let (what, is_old) = (describe(&self.entry), policy.quorum_time(&signed).is_some());
+        let (needed, fresh) = policy.quorum_count(&fresh);
+        Err(WitnessError::NotWitnessed { what, needed, fresh, stale, is_old }.into())
     }
 
     /// Verifies that the log is consistent with the one seen before.
@@ -280,12 +279,6 @@ impl LogSource for &LogFiles<'_> {
     fn has(&self, path: &str) -> sotto_tlog::Result<bool> {
         Ok(self.arrived.borrow().get(path).is_some_and(Option::is_some))
     }
-}
-
-/// Number of distinct witnesses: one that is named twice counts once.
-fn distinct(witnesses: &Witnesses) -> usize {
-    let names: std::collections::BTreeSet<String> = witnesses.keys.iter().map(ToString::to_string).collect();
-    names.len()
 }
 
 fn describe(entry: &LogEntry) -> String {
