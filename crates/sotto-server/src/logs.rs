@@ -59,7 +59,7 @@ impl ServedLogs {
 
     /// The log of the publisher whose key has these hexadecimal digits.
     pub(crate) fn get(&self, key_hex: &str) -> Option<Arc<LiveLog>> {
-        let key = PublicKey(key_hex.parse().ok()?);
+        let key = PublicKey::of_ed25519(key_hex.parse().ok()?);
         self.0.iter().find(|logged| logged.publisher == key).map(|logged| logged.live.load_full())
     }
 

@@ -162,7 +162,7 @@ fn add(folder: &Path, key: &SigningKey, numbers: std::ops::RangeInclusive<u64>) 
 
 fn proven(world: &World, key: &SigningKey, number: u64) -> Checkpoint {
     let entry = chained(key, number);
-    let path = routes::log_proof(&key.public().0.to_string(), &entry.digest.to_string());
+    let path = routes::log_proof(&key.public().ed25519.to_string(), &entry.digest.to_string());
     let response = get(world.at, &path);
     assert_eq!(response.status, 200, "{}", response.text());
     assert_eq!(response.header("content-type"), Some(routes::TEXT));
@@ -176,7 +176,7 @@ fn a_log_is_served_with_proofs_and_grows() {
     let (dir, key) = (tempfile::tempdir().unwrap(), SigningKey::generate(&mut seeded("publisher")));
     add(dir.path(), &key, 1..=300);
     let world = world(&ServerConfig { logs: vec![dir.path().to_owned()], ..config() });
-    let hex = key.public().0.to_string();
+    let hex = key.public().ed25519.to_string();
     let file = |path: &str| get(world.at, &routes::log_file(&hex, path));
     assert_eq!(proven(&world, &key, 7).size, 300);
     assert_eq!(proven(&world, &key, 7).size, 300, "and once more, from memory");
@@ -203,7 +203,7 @@ fn a_log_is_served_with_proofs_and_grows() {
     ] {
         assert_refused(&file(path), ProblemCode::NotLogged);
     }
-    let other = SigningKey::generate(&mut seeded("other")).public().0.to_string();
+    let other = SigningKey::generate(&mut seeded("other")).public().ed25519.to_string();
     assert_refused(&get(world.at, &routes::log_file(&other, "checkpoint")), ProblemCode::NotLogged);
     let absent = entry(&key, 301).digest.to_string();
     assert_refused(&get(world.at, &routes::log_proof(&hex, &absent)), ProblemCode::NotLogged);
