@@ -2,6 +2,7 @@
 //! store files; and the events and the durable state of its client.
 
 use crate::failure::{Failure, Result};
+use crate::files;
 use crate::screen::progress::{ProgressLine, StageUnit};
 use crate::screen::{Screen, units};
 use sotto_catalog::{Hex32, PublicKey, TableName};
@@ -10,8 +11,10 @@ use sotto_client::stack::BatchStack;
 use sotto_client::table::{Builder, OpenOptions, Progress, Stage, TableEvent};
 use sotto_client::{ClientError, Stack, Table, WitnessKey};
 use sotto_core::{Artifact, Budget};
+use sotto_tlog::Policy;
+use sotto_tlog::policy::MAX_POLICY_BYTES;
 use sotto_wire::ProblemCode;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -32,6 +35,7 @@ pub(crate) struct ConnectArgs {
     #[arg(long, alias = "name", value_name = "NAME", required = true)]
     table: Option<TableName>,
     /// Accept only a table signed by this key, as `sotto encode` prints it
+    /// (sotto-pq:... demands an ML-DSA-44 signature too)
     #[arg(long, value_name = "sotto-pk:...")]
     pin: Option<PublicKey>,
     /// Accept only the epoch with this snapshot digest, as `sotto inspect` prints it
@@ -43,6 +47,10 @@ pub(crate) struct ConnectArgs {
     /// Number of witnesses that must have cosigned [default: all]
     #[arg(long, value_name = "K", value_parser = at_least_one(), requires = "witnesses", help_heading = TRUST)]
     witness_quorum: Option<usize>,
+    /// Accept only what is in a log of this policy (a C2SP tlog-policy file), with the cosignatures
+    /// of its quorum
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["witnesses", "witness_quorum"], help_heading = TRUST)]
+    policy: Option<PathBuf>,
     /// Maximum age of cosignatures in hours, for which a server could keep showing an old table
     #[arg(long, value_name = "HOURS", default_value = "24", help_heading = TRUST)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=8760))]
@@ -148,6 +156,7 @@ impl ConnectArgs {
             snapshot: self.snapshot,
             witnesses: self.witnesses.clone(),
             witnesses_needed: self.witness_quorum,
+            policy: self.policy.as_deref().map(read_policy).transpose()?.map(Arc::new),
             witness_age: Duration::from_secs(self.witness_age * 3600),
             cache_dir: self.cache()?,
             key_file: self.key_file.clone().or_else(default_key_file),
@@ -186,6 +195,15 @@ impl ConnectArgs {
         let ring = Keyring::open(&dir, key_file.as_deref());
         ring.map(Some).map_err(Failure::from)
     }
+}
+
+/// Reads a policy file.
+pub(crate) fn read_policy(path: &Path) -> Result<Policy> {
+    let bytes = files::read("reading", path, MAX_POLICY_BYTES as u64)?;
+    Policy::parse(&bytes).map_err(|error| {
+        Failure::input(format!("{}: {error}", path.display()))
+            .fix("write the policy as c2sp.org/tlog-policy says: log, witness, group and quorum lines")
+    })
 }
 
 /// Whether a server reports that it has nothing of that name.

@@ -29,17 +29,21 @@ pub(crate) struct PublishArgs {
     /// Lifetime of the catalog: 7d, 12h; 0: no limit [default: no limit; for an update, as before]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     expires: Option<Duration>,
+    /// Sign with ML-DSA-44 too, which a quantum computer does not break: adds such a key to the file
+    /// of the signing key. Later epochs are then signed with both
+    #[arg(long)]
+    post_quantum: bool,
 }
 
 impl PublishArgs {
     /// Sets a log, and nothing else.
     pub(crate) fn with_log(catalog_log: Option<PathBuf>) -> Self {
-        PublishArgs { catalog_log, expires: None }
+        PublishArgs { catalog_log, ..PublishArgs::default() }
     }
 
     /// Whether any of the arguments was given.
     pub(crate) fn is_given(&self) -> bool {
-        self.catalog_log.is_some() || self.expires.is_some()
+        self.catalog_log.is_some() || self.expires.is_some() || self.post_quantum
     }
 
     /// The lifetime that was given, in seconds.
@@ -61,7 +65,18 @@ impl PublishArgs {
     /// that signed it.
     pub(crate) fn write_with(&self, dir: &Path, key: Option<&Path>) -> Result<Option<LogUpdate>> {
         let folder = TableDir::open(dir)?;
-        self.write(dir, &signing_key(&folder, key)?)
+        self.write(dir, &self.signing_key(&folder, key)?)
+    }
+
+    /// The key that signs the table in `dir`, with the ML-DSA-44 half that was asked for.
+    pub(crate) fn signing_key(&self, dir: &TableDir, path: Option<&Path>) -> Result<SigningKey> {
+        let mut rng = sotto_prg::system_rng()?;
+        let key = dir.signing_key(path, &mut rng)?;
+        if !self.post_quantum {
+            return Ok(key);
+        }
+        let path = path.map_or_else(|| dir.path().join(KEY), Path::to_owned);
+        Ok(dir.add_ml_dsa(&path, key, &mut rng)?)
     }
 }
 
@@ -71,11 +86,6 @@ pub(crate) fn log_line(LogUpdate { folder, added, entries }: &LogUpdate) -> Stri
     format!(
         "log: {added} added, {entries} entries in {folder}; have it cosigned (sotto log cosign {folder} ...)"
     )
-}
-
-/// The key that signs the table in `dir`.
-pub(crate) fn signing_key(dir: &TableDir, path: Option<&Path>) -> Result<SigningKey> {
-    dir.signing_key(path, &mut sotto_prg::system_rng()?).map_err(Failure::from)
 }
 
 /// The properties by which tables are told apart.

@@ -44,7 +44,7 @@ samples! {
     TableName = "table".parse().unwrap();
     Epoch = Epoch(3);
     Hex32 = [7; 32].into();
-    PublicKey = PublicKey(Hex32::sample());
+    PublicKey = PublicKey::of_ed25519(Hex32::sample());
     FileKind = FileKind::Front(2);
     FrameError = FrameError::Short;
     OprfError = OprfError::Closed;
@@ -90,7 +90,8 @@ fn catalog() -> Vec<CatalogError> {
     let mut all = values! {
         CatalogError: TooLarge { what, bytes, limit } Malformed { what, why } Version { found, reads }
         UnknownLayer(sample()) Invalid { field, why } Disagree(sample()) WrongScheme { expected, offered }
-        BadSignature WrongKey { pinned, found } ChangeOver { pinned, found } KeyText { what, why } NoSuchRow(sample())
+        BadSignature BadMlDsaSignature NoMlDsaSignature { expected } WrongKey { pinned, found }
+        ChangeOver { pinned, found } KeyText { what, why } NoSuchRow(sample())
     };
     all.extend(core().into_iter().map(CatalogError::Params));
     all
@@ -112,7 +113,7 @@ fn witness() -> Vec<WitnessError> {
     let mut all = values! {
         WitnessError: NotLogged(sample()) Proof { what, why } NotWitnessed { what, needed, fresh, stale, is_old }
         Fork { publisher, size, found, kept } Conflict { what, why } Unfollowed(sample()) Kept(sample())
-        Count { needed, given } NoneNeeded { given } NoClock NotBuilt
+        NotListed(sample()) Count { needed, given } NoneNeeded { given } NoClock NotBuilt
     };
     let (what, stale) = (sample(), None);
     all.push(WitnessError::NotWitnessed { what, needed: 2, fresh: 1, stale, is_old: false });
@@ -162,7 +163,7 @@ fn log() -> Vec<LogError> {
         TileLength { path, got, want } Compressed { path, codec, magic } TileHash { path, parent }
         Edge { tiles, size } Entry { path, index, why } EntryHash { path, index } Older { known, found }
         Fork { size } Conflict { index, subject, why } Superseded { subject, last } NotCosigned { size, newest }
-        Tree(sample()) Storage { path, source }
+        Policy { line, why } NotListed(sample()) Tree(sample()) Storage { path, source }
     });
     all
 }

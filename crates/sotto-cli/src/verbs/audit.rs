@@ -10,7 +10,7 @@ use crate::screen::{Report, Screen};
 use clap::Subcommand;
 use schemars::JsonSchema;
 use serde::Serialize;
-use sotto_catalog::{Catalog, CatalogError, PublicKey, RowsRoot, SignedCatalog, TableName};
+use sotto_catalog::{Catalog, PublicKey, RowsRoot, SignedCatalog, TableName};
 use sotto_client::cache::Cache;
 use sotto_core::{Epoch, SchemeEntry};
 use sotto_db::{ImageFile, PathKind, TableDir, audit};
@@ -188,8 +188,8 @@ impl AuditRows {
     }
 
     fn check_key(&self, found: PublicKey) -> Result<()> {
-        match self.pin.filter(|pinned| *pinned != found) {
-            Some(pinned) => Err(CatalogError::WrongKey { pinned, found }.into()),
+        match self.pin.filter(|pinned| !pinned.accepts(&found)) {
+            Some(pinned) => Err(pinned.refusal(found).into()),
             None => Ok(()),
         }
     }

@@ -49,6 +49,9 @@ pub(crate) struct RotateKey {
     /// File of the new key; created if missing
     #[arg(long, value_name = "FILE", requires = "signing_key")]
     new_key: Option<PathBuf>,
+    /// Give the new key an ML-DSA-44 half, as it has one anyway if the old key does
+    #[arg(long)]
+    post_quantum: bool,
 }
 
 impl RotateKey {
@@ -67,7 +70,7 @@ impl RotateKey {
         let lock = dir.lock()?;
         let mut rng = sotto_prg::system_rng()?;
         let files = KeyFiles { old: self.signing_key.as_deref(), new: self.new_key.as_deref() };
-        let done = rotate(&lock, files, self.valid_for.as_secs(), &mut rng)?;
+        let done = rotate(&lock, files, self.valid_for.as_secs(), self.post_quantum, &mut rng)?;
         let KeyRotation { from, to, until, retired } = &done;
         let mut facts = vec![
             ("old key", from.to_string()),

@@ -1,7 +1,7 @@
 //! `sotto update`: makes the next epoch from a file of changed rows, and encodes only what changed.
 
 use crate::failure::{Exit, Failure, Result};
-use crate::publication::{log_line, signing_key};
+use crate::publication::log_line;
 use crate::screen::{Report, Screen, grid, units};
 use crate::table_summary::{StageSeconds, stage_seconds, took};
 use crate::update_args::{NEXT, Update, changes_text, dry_run};
@@ -58,7 +58,7 @@ impl Update {
             return Err(Failure::missing(format!("no such signing key: {}", path.display()))
                 .fix("give the key that signed the table, since clients refuse any other"));
         }
-        let key = signing_key(&dir, Some(&path))?;
+        let key = self.publish.signing_key(&dir, Some(&path))?;
         let lock = dir.lock()?;
         let file = FileOptions { format: self.format, delimiter: self.delimiter, header };
         let (delete, encoding) = (self.delete.clone(), self.encoding);

@@ -216,7 +216,7 @@ fn two_tables_of_one_epoch_in_one_log_are_found_out() {
     let mut note =
         SignedNote::parse(&std::fs::read(scene.folder.at("both").join("checkpoint")).unwrap()).unwrap();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
-    note.signatures.push(Cosigner::from_file(&cosigner).unwrap().cosign(&note.text, now));
+    note.signatures.push(Cosigner::from_file(&cosigner).unwrap().cosign(&note.text, now).unwrap());
     std::fs::write(scene.folder.at("note"), note.to_string()).unwrap();
     scene.attach("both");
     for (table, cache) in [("words", "cache-a"), ("mine", "cache-b")] {
@@ -250,3 +250,101 @@ fn a_stack_vouches_for_its_tables() {
     let other = sotto(&["log", "key", "--key", &other, "--name", name, "--json"]).json();
     get(other["witness"].as_str().unwrap()).fails(5, &["got 0", "stack words"]);
 }
+
+/// A publisher and a witness with two keys each, and a policy that demands both of both.
+#[test]
+fn a_policy_says_whose_signatures_are_demanded_and_which_are_late() {
+    let folder = Folder::new();
+    let (key, words, log) = (folder.text("publisher.key"), folder.text("words"), folder.text("log"));
+    let lines: String = (0..500).map(|number| format!("row {number}\n")).collect();
+    let source = folder.write("words.csv", lines);
+    let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--out", &words, "--name", "words"];
+    let encode =
+        |more: &[&str]| sotto(&[&args[..], &["--signing-key", &key, "--json"], more].concat()).json();
+    let before = encode(&[])["public_key"].as_str().unwrap().to_owned();
+    let encoded = encode(&["--post-quantum", "--catalog-log", &log]);
+    let publisher = encoded["public_key"].as_str().unwrap().to_owned();
+    assert!(publisher.starts_with(&before.replace("sotto-pk:", "sotto-pq:")) && publisher.len() == 9 + 128);
+    assert_eq!(encoded["log"]["added"], 2, "the epoch under the first half is the publisher's too");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&key).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+
+    let of_witness = folder.text("witness.key");
+    let made =
+        sotto(&["log", "key", "--key", &of_witness, "--name", "w.example", "--post-quantum", "--json"])
+            .json();
+    assert_eq!(made, sotto(&["log", "key", "--key", &of_witness, "--post-quantum", "--json"]).json());
+    let [ed25519, ml_dsa] = [0, 1].map(|at| made["keys"][at].as_str().unwrap());
+    let added = sotto(&["log", "add", &words, "--signing-key", &key, "--json"]).json();
+    let logs = [0, 1].map(|at| format!("log {}\n", added["log_keys"][at].as_str().unwrap())).concat();
+    let rules = "group both all e m\nquorum both\n";
+    let policy = folder.write("policy", format!("{logs}witness e {ed25519}\nwitness m {ml_dsa}\n{rules}"));
+
+    // A monitor tells who is late, and whether clients take the log.
+    let state = folder.text("watched");
+    let watch = |more: &[&str]| {
+        let args = ["log", "watch", &log, "--publisher", &publisher, "--state", &state, "--once"];
+        sotto(&[&args[..], &["--policy", &policy], more].concat())
+    };
+    let late = watch(&[]);
+    assert!(late.stdout.contains("never reached") && late.stdout.contains("ML-DSA-44"), "{}", late.stdout);
+    late.fails(9, &["expected 2 cosignatures of the last 1 day, got 0", "sotto log cosign"]);
+    let server = Served::start(&[&words]);
+    let get = |more: &[&str]| {
+        let args = ["get", "--server", &server.url, "--table", "words", "--row", "7", "--no-cache"];
+        sotto(&[&args[..], &["--pin", &publisher], more].concat())
+    };
+    get(&["--policy", &policy]).fails(5, &["expected 2 recent cosignatures"]);
+    let (seen, note) = (folder.text("seen"), folder.text("note"));
+    let args = ["log", "cosign", &log, "--publisher", &publisher, "--key", &of_witness, "--state", &seen];
+    sotto(&[&args[..], &["--out", &note]].concat()).fails(2, &["ML-DSA-44 key is not known", "--policy"]);
+    sotto(&[&args[..], &["--out", &note, "--policy", &policy]].concat()).prints("cosigned 2 entries");
+    sotto(&["log", "attach", &log, &note, "--policy", &policy]).prints("w.example cosigned 2 entries");
+    server.reload();
+    get(&["--policy", &policy]).prints("row 7");
+    get(&["--witness", ed25519, "--witness", ml_dsa]).prints("row 7");
+    let watched = watch(&["--json"]).json();
+    assert_eq!((&watched["quorum"]["holds"], &watched["quorum"]["needed"]), (&true.into(), &2.into()));
+    assert_eq!(watched["witnesses"][1]["kind"], "ML-DSA-44");
+    assert!(watched["witnesses"][1]["age_seconds"].as_u64().is_some_and(|age| age < 3600));
+    // Entries that nobody has cosigned yet do not hide what was cosigned before them.
+    let changes = folder.write("changes.csv", "7,changed\n");
+    sotto(&["update", &words, &changes, "--signing-key", &key, "--json"]).json();
+    watch(&[]).prints("holds: cosigned");
+    watch(&["--witness-age", "0s"]).fails(9, &["expected 2 cosignatures"]);
+
+    // What is wrong with a policy is said by its line; and a policy with another log fits no table of this one.
+    let cut = folder.write("cut", format!("{logs}witness e {ed25519}\nwitness m {ml_dsa}\nquorum both\n"));
+    get(&["--policy", &cut])
+        .fails(3, &["policy, line 5: no line above defines \"both\"", "c2sp.org/tlog-policy"]);
+    get(&["--policy", &policy, "--witness", ed25519]).fails(2, &["cannot be used with"]);
+    let other = folder.write("other", format!("log {}\nwitness e {ed25519}\nquorum e\n", OTHER_LOG));
+    get(&["--policy", &other]).fails(5, &["the policy lists other logs", "add its log to the policy"]);
+
+    // The next key has both halves too, and a table without them is refused by who demands them.
+    let (next, rotated) = (folder.text("next.key"), ["rotate-key", &words, "--signing-key", &key, "--json"]);
+    let rotated = sotto(&[&rotated[..], &["--new-key", &next]].concat()).json();
+    assert!(rotated["to"].as_str().unwrap().starts_with("sotto-pq:"));
+    let plain = folder.text("plain");
+    let args = [
+        "encode",
+        &source,
+        "--value",
+        "1",
+        "--row-bytes",
+        "12",
+        "--out",
+        &plain,
+        "--name",
+        "words",
+        "--json",
+    ];
+    sotto(&args).json();
+    let server = Served::start(&[&plain]);
+    let args =
+        ["get", "--server", &server.url, "--table", "words", "--row", "7", "--no-cache", "--pin", &publisher];
+    sotto(&args).fails(5, &["expected the pinned key sotto-pq:"]);
+}
+
+/// The key of a log that is no publisher's, from `c2sp.org/signed-note`.
+const OTHER_LOG: &str = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k";

@@ -2,6 +2,7 @@
 
 use crate::failure::{Exit, Failure, Result};
 use crate::lab::demo::{Demo, median};
+use crate::publication::PublishArgs;
 use crate::screen::Screen;
 use crate::screen::progress::ProgressLine;
 use crate::verbs::encode::job::{EncodeJob, EncodeOutcome};
@@ -82,7 +83,7 @@ pub(crate) fn encode(
         pieces: PiecesToWrite::Whole,
         verified: RowProofs::IfCheap,
         threads: None,
-        lifetime: None,
+        publish: PublishArgs::default(),
         key: None,
         attribution,
     };

@@ -3,7 +3,7 @@
 //! description of a round over it: its cost, and how often it fails.
 
 use crate::failure::{Failure, FileContext, Result};
-use crate::publication::{Output, TableIdentity, check_kind, check_set, encode_into, log_line, signing_key};
+use crate::publication::{Output, PublishArgs, TableIdentity, check_kind, check_set, encode_into, log_line};
 use crate::screen::{Report, Screen, grid, units};
 use crate::table_summary;
 use crate::table_summary::{StageSeconds, remarks, stage_seconds, took};
@@ -49,7 +49,7 @@ pub(crate) struct EncodeJob<'a> {
     pub(crate) threads: Option<usize>,
     pub(crate) key: Option<&'a Path>,
     /// Seconds for which clients accept the catalog.
-    pub(crate) lifetime: Option<u64>,
+    pub(crate) publish: PublishArgs,
     pub(crate) attribution: Option<String>,
 }
 
@@ -90,7 +90,7 @@ impl EncodeJob<'_> {
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let IngestedTable { mut table, kind, value, mut layers, origin, notes } =
             sotto_db::ingest(self.input, &self.source, self.out, &watch)?;
-        let key = signing_key(lock.dir(), self.key)?;
+        let key = self.publish.signing_key(lock.dir(), self.key)?;
         if self.symmetric {
             let oprf = lock.oprf_key(&mut sotto_prg::system_rng()?)?;
             let epoch = lock.next_epoch()?;
@@ -123,7 +123,7 @@ impl EncodeJob<'_> {
             verified: self.verified,
             threads: self.threads,
             attribution: self.attribution.clone(),
-            lifetime: self.lifetime,
+            lifetime: self.publish.lifetime(),
             ..EncodeOptions::new(self.name.clone(), key)
         }
     }
@@ -195,7 +195,7 @@ impl EncodeJob<'_> {
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         check_kind(self.out, Output::Stack)?;
         self.check_replaced()?;
-        let key = signing_key(lock.dir(), self.key)?;
+        let key = self.publish.signing_key(lock.dir(), self.key)?;
         let options = self.options(&key);
         let seed = PublicSeed::fresh(&mut sotto_prg::system_rng()?);
         let batch = BatchOptions { max_lookups: max_batch, seed, max_queries: &MessageSizes::max_queries };

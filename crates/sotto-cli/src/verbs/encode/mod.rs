@@ -230,7 +230,7 @@ impl Encode {
             },
             threads: self.threads,
             key: self.signing_key.as_deref(),
-            lifetime: self.publish.lifetime(),
+            publish: self.publish.clone(),
             attribution: self.attribution.clone(),
         };
         if let Some(part) = single {

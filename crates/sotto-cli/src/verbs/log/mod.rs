@@ -4,8 +4,11 @@
 //! that are not in the log yet, and `attach` adds cosignatures, each of which is verified. A witness
 //! or a monitor has a key, and what it has seen of a log: `key`, `cosign` and `watch`.
 
+mod memory;
+pub(crate) mod monitor;
 pub(crate) mod witness;
 
+use crate::connect_args::read_policy;
 use crate::failure::{Failure, Result};
 use crate::files;
 use crate::publication::{PublishArgs, log_line};
@@ -15,8 +18,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_core::Epoch;
 use sotto_db::epoch::KEY;
-use sotto_db::{LogUpdate, PathKind};
+use sotto_db::{LogUpdate, PathKind, TableDir};
 use sotto_tlog::appender::{AttachedCosignature, attach};
+use sotto_tlog::catalogs::log_signer;
 use sotto_tlog::note::MAX_NOTE_BYTES;
 use sotto_tlog::publisher_log::{PublisherLog, SignedCheckpoint};
 use sotto_tlog::{SignedNote, WitnessKey};
@@ -34,6 +38,11 @@ catalogs of one epoch. Clients that name the witness (`sotto get --witness KEY`)
 not in the log, a log without a recent cosignature, a log that does not extend the one they saw before, \
 and a log whose entries contradict each other where they read it. Anybody can read all of it: `sotto log \
 watch` ends with exit code 5 at two entries that contradict each other.
+
+A policy file (c2sp.org/tlog-policy) lists logs, witnesses, groups of them and a quorum. Clients take \
+one (`sotto get --policy FILE`), and `sotto log watch --policy FILE` tells when each witness has cosigned \
+last, and ends with exit code 9 if the quorum has not cosigned for a day. Keys under ML-DSA-44 \
+(--post-quantum) stand against quantum computers.
 
 Tables of one publisher share a log if they share a signing key (--signing-key).
 
@@ -196,11 +205,16 @@ impl Add {
             return Err(Failure::missing(format!("no such signing key: {}", key.display()))
                 .fix("give the key that signed the table"));
         }
-        let log = PublishArgs::with_log(self.catalog_log).write_with(&self.dir, Some(&key))?;
+        let publish = PublishArgs::with_log(self.catalog_log);
+        let signer = log_signer(&publish.signing_key(&TableDir::open(&self.dir)?, Some(&key))?)?;
+        let log = publish.write_with(&self.dir, Some(&key))?;
         let log = log.ok_or_else(|| {
             Failure::usage(format!("{} has no log", self.dir.display())).fix("give --catalog-log DIR")
         })?;
-        Ok(Report::new(log_line(&log), &LogUpdateReport { log: &log }))
+        let vkeys = signer.public().vkeys();
+        let lines: String = vkeys.iter().map(|key| format!("\nlog {key}")).collect();
+        let text = format!("{}\nlines for policies:{lines}", log_line(&log));
+        Ok(Report::new(text, &LogUpdateReport { log: &log, log_keys: vkeys }))
     }
 }
 
@@ -208,6 +222,8 @@ impl Add {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LogUpdateReport<'a> {
     log: &'a LogUpdate,
+    /// Public keys of the log, one for each algorithm, as policies list them.
+    log_keys: Vec<String>,
 }
 
 /// Arguments of `sotto log attach`.
@@ -220,8 +236,11 @@ struct Attach {
     #[arg(value_name = "NOTE", required = true)]
     notes: Vec<PathBuf>,
     /// Public key of a witness whose cosignatures to add; repeatable
-    #[arg(long = "witness", value_name = "NAME+ID+BASE64", required = true)]
+    #[arg(long = "witness", value_name = "NAME+ID+BASE64", required_unless_present = "policy")]
     witnesses: Vec<WitnessKey>,
+    /// Policy file whose witnesses' cosignatures to add
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
 }
 
 impl Attach {
@@ -231,7 +250,11 @@ impl Attach {
             .iter()
             .map(|path| files::read("reading", path, MAX_NOTE_BYTES as u64))
             .collect::<Result<Vec<_>>>()?;
-        let attached = attach(&self.folder, &notes, &self.witnesses)?;
+        let mut witnesses = self.witnesses;
+        if let Some(policy) = self.policy.as_deref().map(read_policy).transpose()? {
+            witnesses.extend(policy.witnesses().iter().map(|witness| witness.key.clone()));
+        }
+        let attached = attach(&self.folder, &notes, &witnesses)?;
         let each = attached.into_iter().map(|AttachedCosignature { witness, size, time }| {
             let line = format!("{witness} cosigned {size} entries at {time}\n");
             (line, CosignatureReport { witness, entries: size, time })

@@ -1,40 +1,24 @@
 //! A witness or a monitor of logs: its key, what it has seen of a log, and `sotto log key`, `cosign`
 //! and `watch`.
-//!
-//! What a witness has seen is on disk before a cosignature is written: whatever happens, it never
-//! cosigns two logs, nor a log with two catalogs of one epoch.
-//!
-//! ```text
-//! STATE/<publisher>.checkpoint   the last checkpoint, as it was signed
-//! STATE/<publisher>.history      the last entry of each table and stack (sotto_tlog::LogHistory)
-//! STATE/<publisher>.other        a checkpoint that contradicts the last one
-//! STATE/<publisher>.conflict     the checkpoint of a log whose entries contradict each other
-//! STATE/<publisher>.lock         held by the process that looks
-//! ```
 
-use crate::connect_args::duration;
+use super::memory::{LogLocation, Memory, SeenCheckpoint};
+use super::monitor::{Monitor, QuorumReport, WitnessReport};
+use crate::connect_args::{duration, read_policy};
 use crate::failure::{Exit, Failure, FileContext, Result};
+use crate::files;
 use crate::screen::{Report, Screen};
-use crate::{download, files};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_catalog::PublicKey;
-use sotto_client::transport::http::HttpTransport;
-use sotto_client::transport::{Request, Transport};
-use sotto_tlog::catalogs::log_key;
-use sotto_tlog::history::MAX_HISTORY_BYTES;
+use sotto_tlog::catalogs::{log_key, log_name};
 use sotto_tlog::note::MAX_NOTE_BYTES;
-use sotto_tlog::witness::examine;
-use sotto_tlog::{
-    Checkpoint, Cosigner, DirectorySource, LogError, LogHistory, LogLayout, LogSource, SignedNote,
-};
-use sotto_wire::routes;
-use std::cell::RefCell;
-use std::fs;
-use std::fs::{File, OpenOptions};
+use sotto_tlog::publisher_log::WITNESSED;
+use sotto_tlog::{CosignatureKind, Cosigner, LogKey, LogSource, Policy, SignedNote};
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// Arguments of `sotto log key`.
 #[derive(Debug, clap::Args)]
@@ -45,6 +29,10 @@ pub(super) struct Key {
     /// Name of the witness for a new key, like a URL without its scheme
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// Have an ML-DSA-44 key too, which a quantum computer does not break: added to the file if it
+    /// has none
+    #[arg(long)]
+    post_quantum: bool,
 }
 
 /// A witness's key.
@@ -52,26 +40,34 @@ pub(super) struct Key {
 pub(crate) struct KeyReport<'a> {
     /// File of the signing key.
     file: &'a Path,
-    /// Public key, with the witness's name.
-    witness: String,
+    /// First of the public keys.
+    witness: Option<String>,
+    /// Public keys, one for each algorithm, with the witness's name.
+    keys: Vec<String>,
 }
 
 impl Key {
     pub(super) fn run(self) -> Result<Report> {
-        let cosigner = match read_key(&self.key)? {
-            Some(cosigner) => cosigner,
+        let mut cosigners = match read_keys(&self.key)? {
+            Some(cosigners) => cosigners,
             None => self.make()?,
         };
-        let witness = cosigner.public().to_string();
-        Ok(Report::new(format!("witness key: {witness}"), &KeyReport { file: &self.key, witness }))
+        let has_ml_dsa = |cosigner: &Cosigner| cosigner.public().kind() == CosignatureKind::MlDsa44;
+        if self.post_quantum && !cosigners.iter().any(has_ml_dsa) {
+            cosigners = self.add_ml_dsa(cosigners)?;
+        }
+        let keys: Vec<String> = cosigners.iter().map(|cosigner| cosigner.public().to_string()).collect();
+        let lines: Vec<String> = keys.iter().map(|key| format!("witness key: {key}")).collect();
+        let report = KeyReport { file: &self.key, witness: keys.first().cloned(), keys };
+        Ok(Report::new(lines.join("\n"), &report))
     }
 
-    fn make(&self) -> Result<Cosigner> {
+    fn make(&self) -> Result<Vec<Cosigner>> {
         let Some(name) = &self.name else {
             return Err(Failure::missing(format!("no such key: {}", self.key.display()))
                 .fix("give --name NAME to create it"));
         };
-        let cosigner = Cosigner::generate(name, &mut sotto_prg::system_rng()?)?;
+        let cosigner = Cosigner::generate(CosignatureKind::Ed25519, name, &mut sotto_prg::system_rng()?)?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -81,14 +77,28 @@ impl Key {
             file.sync_all()
         });
         written.doing("writing", &self.key)?;
-        Ok(cosigner)
+        Ok(vec![cosigner])
+    }
+
+    /// Adds a line with an ML-DSA-44 key. A line that was cut by a crash is no key, so the file is
+    /// refused and nothing is signed with half of it.
+    fn add_ml_dsa(&self, mut cosigners: Vec<Cosigner>) -> Result<Vec<Cosigner>> {
+        let name = cosigners.first().map(|cosigner| cosigner.public().name()).unwrap_or_default();
+        let cosigner = Cosigner::generate(CosignatureKind::MlDsa44, name, &mut sotto_prg::system_rng()?)?;
+        let written = OpenOptions::new().append(true).open(&self.key).and_then(|mut file| {
+            file.write_all(cosigner.to_file().as_bytes())?;
+            file.sync_all()
+        });
+        written.doing("writing", &self.key)?;
+        cosigners.push(cosigner);
+        Ok(cosigners)
     }
 }
 
-/// The key in a file, if there is one.
-fn read_key(path: &Path) -> Result<Option<Cosigner>> {
-    match fs::read_to_string(path) {
-        Ok(text) => Cosigner::from_file(&text).map(Some).map_err(Failure::from),
+/// The keys in a file, if there is one.
+fn read_keys(path: &Path) -> Result<Option<Vec<Cosigner>>> {
+    match fs::read_to_string(path).map(Zeroizing::new) {
+        Ok(text) => Cosigner::all_from_file(&text).map(Some).map_err(Failure::from),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Failure::file("reading", path, &error)),
     }
@@ -109,6 +119,9 @@ pub(super) struct Cosign {
     /// Folder of the checkpoint cosigned last; never restore it from a backup
     #[arg(long, value_name = "DIR")]
     state: PathBuf,
+    /// Policy file that lists the log with its ML-DSA-44 key, which then has to have signed it
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
     /// File for the cosigned checkpoint, which the publisher attaches (`sotto log attach`)
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -119,27 +132,31 @@ pub(super) struct Cosign {
 
 impl Cosign {
     pub(super) fn run(self) -> Result<Report> {
-        let cosigner = read_key(&self.key)?.ok_or_else(|| {
+        let cosigners = read_keys(&self.key)?.ok_or_else(|| {
             Failure::missing(format!("no such key: {}", self.key.display()))
                 .fix("create one: sotto log key --key FILE --name NAME")
         })?;
+        let policy = self.policy.as_deref().map(read_policy).transpose()?;
         let location = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
         let memory = Memory::lock(&self.state, &self.publisher)?;
+        let key = current_key(&self.publisher, policy.as_ref())?;
         let SeenCheckpoint { served, before, checkpoint } =
-            memory.read_log(&location, "do not cosign this log")?;
+            memory.read_log(&location, &key, "do not cosign this log")?;
         let now = crate::unix_time();
         let note = SignedNote::parse(&served)?;
         let origin = checkpoint.origin;
         let theirs = note.signatures.into_iter().filter(|line| line.name == origin);
-        let line = cosigner.cosign(&note.text, now);
-        let cosigned = SignedNote { text: note.text, signatures: theirs.chain([line]).collect() };
+        let lines = cosigners.iter().map(|cosigner| cosigner.cosign(&note.text, now));
+        let signatures = theirs.map(Ok).chain(lines).collect::<Result<_, _>>()?;
+        let cosigned = SignedNote { text: note.text, signatures };
         files::replace(&self.out, cosigned.to_string().as_bytes()).doing("writing", &self.out)?;
 
         let (size, out) = (checkpoint.size, self.out.display());
         let text =
             format!("cosigned {size} entries, {} of them new; send {out} to the publisher", size - before);
-        let (witness, note) = (cosigner.public().to_string(), cosigned.to_string());
-        Ok(Report::new(text, &CosignReport { entries: size, before, time: now, witness, note }))
+        let keys: Vec<String> = cosigners.iter().map(|cosigner| cosigner.public().to_string()).collect();
+        let (witness, note) = (keys.first().cloned(), cosigned.to_string());
+        Ok(Report::new(text, &CosignReport { entries: size, before, time: now, witness, keys, note }))
     }
 }
 
@@ -152,8 +169,10 @@ pub(crate) struct CosignReport {
     before: u64,
     /// Time of the cosignature, in seconds since 1970.
     time: u64,
-    /// Public key of the witness.
-    witness: String,
+    /// First of the witness's public keys.
+    witness: Option<String>,
+    /// Public keys of the witness, one for each algorithm.
+    keys: Vec<String>,
     /// The cosigned checkpoint.
     note: String,
 }
@@ -170,6 +189,12 @@ pub(super) struct Watch {
     /// Folder of the checkpoint seen last; a witness's folder works too
     #[arg(long, value_name = "DIR")]
     state: PathBuf,
+    /// Policy file: also tell when its witnesses have cosigned last, and whether its quorum holds
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Maximum age of cosignatures, as clients have it (--witness-age)
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration, requires = "policy")]
+    witness_age: Duration,
     /// Check once, and end
     #[arg(long)]
     once: bool,
@@ -184,26 +209,42 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn run(self, screen: Screen) -> Result<Report> {
         let location = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
+        let policy = self.policy.as_deref().map(read_policy).transpose()?;
         loop {
-            match self.check(&location) {
-                // A server that is unavailable for a while is no fork.
-                Err(failure) if !self.once && matches!(failure.exit, Exit::Storage | Exit::Missing) => {
+            match self.check(&location, policy.as_ref()) {
+                ended if self.once => return ended,
+                // A server that is unavailable for a while is no fork, and neither is a late witness.
+                Err(failure) if matches!(failure.exit, Exit::Storage | Exit::Missing) => {
                     eprintln!("{}", failure.render(false));
                 }
-                Ok(report) if !self.once => screen.print(report)?,
+                Ok(report) => match screen.print(report) {
+                    Err(failure) if failure.exit == Exit::Findings => eprintln!("{}", failure.render(false)),
+                    printed => printed?,
+                },
                 ended => return ended,
             }
             std::thread::sleep(self.every.max(Duration::from_secs(1)));
         }
     }
 
-    fn check(&self, location: &LogLocation) -> Result<Report> {
+    fn check(&self, location: &LogLocation, policy: Option<&Policy>) -> Result<Report> {
         let memory = Memory::lock(&self.state, &self.publisher)?;
-        let SeenCheckpoint { checkpoint, before, .. } =
-            memory.read_log(location, "do not trust this publisher")?;
+        let key = current_key(&self.publisher, policy)?;
+        let SeenCheckpoint { checkpoint, before, served } =
+            memory.read_log(location, &key, "do not trust this publisher")?;
         let size = checkpoint.size;
         let text = format!("{size} entries, {} of them new: one chain for each name", size - before);
-        Ok(Report::new(text, &WatchReport { entries: size, before }))
+        let Some(policy) = policy else {
+            let report = WatchReport { entries: size, before, quorum: None, witnesses: None };
+            return Ok(Report::new(text, &report));
+        };
+        let cosigned = location.file(WITNESSED, MAX_NOTE_BYTES as u64)?;
+        let notes = [Some(served), cosigned].into_iter().flatten();
+        let monitor = Monitor { policy, age: self.witness_age.as_secs(), now: crate::unix_time() };
+        let seen = monitor.look(notes, &key, &memory)?;
+        let (quorum, witnesses) = (Some(seen.quorum_report()), Some(seen.witness_reports()));
+        let report = WatchReport { entries: size, before, quorum, witnesses };
+        Ok(Report::new(format!("{text}\n{}", seen.text()), &report).but(seen.failure()))
     }
 }
 
@@ -214,144 +255,26 @@ pub(crate) struct WatchReport {
     entries: u64,
     /// Number of entries that were seen before.
     before: u64,
+    /// The quorum of the policy; left out without a policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quorum: Option<QuorumReport>,
+    /// The witnesses of the policy; left out without a policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    witnesses: Option<Vec<WitnessReport>>,
 }
 
-/// The location of a log's files.
-enum LogLocation {
-    Folder(DirectorySource),
-    Server(RefCell<HttpTransport>, PublicKey),
-}
-
-impl LogLocation {
-    /// Parses a folder, or the address of a server that serves the log of this publisher.
-    fn of(text: &str, publisher: PublicKey, trust_root: Option<&Path>) -> Result<Self> {
-        if !crate::is_url(text) {
-            let folder = PathBuf::from(text);
-            let there = std::fs::read_dir(&folder);
-            there.doing("reading", &folder)?;
-            return Ok(LogLocation::Folder(DirectorySource(folder)));
-        }
-        let http = download::connect(text, trust_root)?;
-        Ok(LogLocation::Server(RefCell::new(http), publisher))
+/// Key of a publisher's log, with the ML-DSA-44 half that the publisher's key or the policy demands.
+fn current_key(publisher: &PublicKey, policy: Option<&Policy>) -> Result<LogKey> {
+    let name = log_name(publisher);
+    let mut listed = policy.into_iter().flat_map(|policy| policy.keys_of_log(&name));
+    let ml_dsa = listed.find_map(|key| key.ml_dsa().cloned());
+    if ml_dsa.as_ref().map(|key| key.digest()) != publisher.ml_dsa && publisher.ml_dsa.is_some() {
+        return Err(Failure::usage(
+            "the log's ML-DSA-44 key is not known, of which the publisher's has the digest",
+        )
+        .fix(
+            "give --policy FILE with the line that `sotto log add` prints, or the publisher's sotto-pk: key",
+        ));
     }
-}
-
-impl LogSource for &LogLocation {
-    fn file(&self, path: &str, limit: u64) -> sotto_tlog::Result<Option<Vec<u8>>> {
-        let (http, publisher) = match self {
-            LogLocation::Folder(folder) => return folder.file(path, limit),
-            LogLocation::Server(http, publisher) => (http, publisher),
-        };
-        let path = routes::log_file(&publisher.0.to_string(), path);
-        let failed =
-            |why: String| LogError::Storage { path: path.clone(), source: std::io::Error::other(why) };
-        let request = Request::get(path.clone(), limit);
-        let response = http.borrow_mut().call(&request).map_err(|e| failed(e.to_string()))?;
-        match response.status {
-            200 => Ok(Some(response.body)),
-            404 => Ok(None),
-            status => Err(failed(format!("the server responds with {status}"))),
-        }
-    }
-
-    fn has(&self, path: &str) -> sotto_tlog::Result<bool> {
-        Ok(self.file(path, u64::MAX)?.is_some())
-    }
-}
-
-/// The memory of one log, locked for this process.
-struct Memory {
-    publisher: PublicKey,
-    file: PathBuf,
-    _lock: File,
-}
-
-/// A log that extends what was seen before, and does not contradict itself, once that is stored.
-struct SeenCheckpoint {
-    /// Checkpoint as it was served.
-    served: Vec<u8>,
-    /// Parsed checkpoint.
-    checkpoint: Checkpoint,
-    /// Number of entries that were seen before.
-    before: u64,
-}
-
-impl Memory {
-    fn lock(state: &Path, publisher: &PublicKey) -> Result<Self> {
-        let path = state.join(format!("{}.lock", publisher.0));
-        let lock = || {
-            fs::create_dir_all(state)?;
-            let file = File::options().create(true).append(true).open(&path)?;
-            file.lock()?;
-            Ok(file)
-        };
-        let lock = lock().doing("locking", &path)?;
-        let file = state.join(format!("{}.checkpoint", publisher.0));
-        Ok(Memory { publisher: *publisher, file, _lock: lock })
-    }
-
-    /// Reads a log as it is now, and stores what was seen of it.
-    ///
-    /// # Errors
-    /// Exit code 5 for a log that does not extend what was seen before, or contradicts itself: the
-    /// checkpoints that prove it are stored, and `advice` says what else to do.
-    fn read_log(&self, location: &LogLocation, advice: &str) -> Result<SeenCheckpoint> {
-        let path = LogLayout::Tiles.checkpoint();
-        let served = location.file(path, MAX_NOTE_BYTES as u64)?;
-        let served = served.ok_or_else(|| LogError::Missing(path.into()))?;
-        let key = log_key(&self.publisher)?;
-        let known = self.read("checkpoint", MAX_NOTE_BYTES as u64)?;
-        let known = known.map(|note| Checkpoint::open(&note, &key)).transpose();
-        let known = known.map_err(|error| self.damaged("checkpoint", &error))?;
-        let mut history = self.history()?;
-        let checkpoint = match examine(location, &key, &served, known.as_ref(), &mut history) {
-            Err(error @ (LogError::Fork { .. } | LogError::Conflict { .. })) => {
-                let extension = if matches!(error, LogError::Fork { .. }) { "other" } else { "conflict" };
-                let files = self.keep(extension, &served)?.display().to_string();
-                let files = match known {
-                    Some(_) if extension == "other" => format!("{} and {files}", self.file.display()),
-                    _ => files,
-                };
-                let failure = Failure::peer(format!("{error} ({files})"));
-                return Err(failure.fix(format!("show this to others; {advice}")));
-            }
-            examined => examined?,
-        };
-        // From here on only logs are accepted that extend this one.
-        self.keep("history", history.to_string().as_bytes())?;
-        self.keep("checkpoint", &served)?;
-        Ok(SeenCheckpoint { served, checkpoint, before: known.map_or(0, |known| known.size) })
-    }
-
-    /// The last entry of each name. If the file does not exist, it is computed from the whole log.
-    fn history(&self) -> Result<LogHistory> {
-        let Some(bytes) = self.read("history", MAX_HISTORY_BYTES)? else {
-            return Ok(LogHistory::new(self.publisher));
-        };
-        let history = LogHistory::parse(&bytes).map_err(|error| self.damaged("history", &error))?;
-        if history.publisher() != self.publisher || history.only().is_some() || history.first() > 0 {
-            let error = LogError::Malformed { what: "log history", why: "it belongs to another log".into() };
-            return Err(self.damaged("history", &error));
-        }
-        Ok(history)
-    }
-
-    fn damaged(&self, extension: &str, error: &LogError) -> Failure {
-        let file = self.file.with_extension(extension);
-        Failure::new(Exit::Storage, format!("{}: {error}", file.display()))
-            .fix("find out why the stored checkpoint of this log is damaged before you move it away")
-    }
-
-    fn read(&self, extension: &str, limit: u64) -> Result<Option<Vec<u8>>> {
-        let file = self.file.with_extension(extension);
-        let folder = DirectorySource(file.parent().unwrap_or(Path::new(".")).to_owned());
-        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        folder.file(name, limit).map_err(Failure::from)
-    }
-
-    fn keep(&self, extension: &str, bytes: &[u8]) -> Result<PathBuf> {
-        let file = self.file.with_extension(extension);
-        files::replace(&file, bytes).doing("writing", &file)?;
-        Ok(file)
-    }
+    Ok(log_key(publisher)?.and_ml_dsa_44(ml_dsa))
 }

@@ -2,7 +2,7 @@
 //! checkpoint. Design and scheme are as given, as in the existing stack, or the cheapest.
 
 use crate::failure::{Exit, Failure, FileContext, Result};
-use crate::publication::{Output, PublishArgs, check_kind, log_line, signing_key};
+use crate::publication::{Output, PublishArgs, check_kind, log_line};
 use crate::screen::progress::StageUnit;
 use crate::screen::{Report, Screen, grid, units};
 use crate::source_args::{SchemeArg, scheme};
@@ -136,7 +136,7 @@ impl Build {
         };
         bars.finish();
         let (design, scheme) = (choice.design, choice.scheme);
-        let key = signing_key(&root, self.signing_key.as_deref())?;
+        let key = self.publish.signing_key(&root, self.signing_key.as_deref())?;
         self.remove_leftovers()?;
         let folder = tempfile::Builder::new().prefix(ROWS).tempdir_in(&self.out);
         let folder = folder.doing("writing", &self.out)?;
