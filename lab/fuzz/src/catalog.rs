@@ -24,18 +24,20 @@ pub(crate) fn signed_catalog(data: &[u8]) -> bool {
     assert!(again.text == signed.text && again.to_bytes() == signed.to_bytes());
     // As a client that knows the first key that is named.
     if let Some(first) = signed.successions.first().and_then(|one| one.verify().ok()) {
-        let _ = signed.verify_from(&PublicKey(first.from));
+        let _ = signed.verify_from(&PublicKey::of_ed25519(first.from));
     }
     signed.verify(None).is_ok()
 }
 
-/// Signed catalogs of all kinds; the last by a key that took another's place.
+/// Signed catalogs of all kinds; the last by a key of two algorithms that took another's place.
 pub(crate) fn signed_catalogs() -> Vec<Vec<u8>> {
     let (key, old) = (signing_key_of_seeds(), SigningKey::generate(&mut seeded("old publisher")));
     let sign = |catalog: &Catalog| SignedCatalog::sign(catalog, &key).unwrap();
     let mut signed: Vec<_> = catalogs().iter().map(sign).collect();
     if let (Some(last), Some(catalog)) = (signed.last_mut(), catalogs().last()) {
-        last.successions.push(Succession::sign(&catalog.table, &old, &key, Epoch(1), 1, u64::MAX).unwrap());
+        let [_, both] = both_keys_of_seeds();
+        *last = SignedCatalog::sign(catalog, &both).unwrap();
+        last.successions.push(Succession::sign(&catalog.table, &old, &both, Epoch(1), 1, u64::MAX).unwrap());
     }
     signed.iter().map(SignedCatalog::to_bytes).collect()
 }
@@ -138,7 +140,7 @@ pub(crate) fn public_key(data: &[u8]) -> bool {
 }
 
 pub(crate) fn public_keys() -> Vec<Vec<u8>> {
-    vec![signing_key_of_seeds().public().to_string().into_bytes()]
+    both_keys_of_seeds().map(|key| key.public().to_string().into_bytes()).into()
 }
 
 /// A signing key's file.
@@ -149,7 +151,7 @@ pub(crate) fn signing_key(data: &[u8]) -> bool {
 }
 
 pub(crate) fn signing_keys() -> Vec<Vec<u8>> {
-    vec![signing_key_of_seeds().to_file().as_bytes().to_vec()]
+    both_keys_of_seeds().map(|key| key.to_file().as_bytes().to_vec()).into()
 }
 
 fn oprf_key_of_seeds() -> sotto_oprf::SecretKey {
@@ -158,6 +160,11 @@ fn oprf_key_of_seeds() -> sotto_oprf::SecretKey {
 
 fn signing_key_of_seeds() -> SigningKey {
     SigningKey::generate(&mut seeded("fuzz"))
+}
+
+/// A key of one algorithm, and one of two.
+fn both_keys_of_seeds() -> [SigningKey; 2] {
+    [signing_key_of_seeds(), signing_key_of_seeds().with_ml_dsa(&mut seeded("fuzz"))]
 }
 
 fn catalogs() -> Vec<Catalog> {

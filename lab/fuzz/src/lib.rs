@@ -12,7 +12,7 @@
 //! | `image` | image files and their first page |
 //! | `files` | server configurations, bench definitions, recorded lookups, a client's own state |
 //! | `ingest` | source files of every format, files of changes, and what is kept beside a table |
-//! | `tlog` | keys, checkpoints, proofs and entries of transparency logs; witnesses |
+//! | `tlog` | keys, checkpoints, proofs and entries of transparency logs; witnesses; policies |
 //! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
 //!
 //! `make fuzz TARGET=query_request` gives one to libFuzzer, and `lab/fuzz/campaign SECONDS` one after
@@ -157,6 +157,7 @@ targets! {
     log_path: tlog, paths;
     witness_key: tlog, witnesses;
     witness_note: tlog, cosigned;
+    log_policy: tlog, policies;
     server_config: files, server_configs;
     bench_definition: files, bench_definitions;
 }

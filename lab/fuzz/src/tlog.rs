@@ -4,8 +4,8 @@ use sotto_testkit::rng::seeded;
 use sotto_tlog::entries::BundleEntries;
 use sotto_tlog::layout::LogFile;
 use sotto_tlog::{
-    Checkpoint, Cosigner, InclusionProof, LogEntry, LogHistory, LogKey, LogLayout, LogSigner, SignedNote,
-    SignedTreeHead, Tile, WitnessKey, generate,
+    Checkpoint, CosignatureKind, Cosigner, InclusionProof, LogEntry, LogHistory, LogKey, LogLayout,
+    LogSigner, Policy, SignedNote, SignedTreeHead, Tile, WitnessKey, generate,
 };
 
 /// A signed checkpoint.
@@ -149,9 +149,11 @@ pub(crate) fn paths() -> Vec<Vec<u8>> {
 /// A witness's public or signing key.
 pub(crate) fn witness_key(data: &[u8]) -> bool {
     let text = String::from_utf8_lossy(data);
-    if let Ok(cosigner) = Cosigner::from_file(&text) {
-        let again = Cosigner::from_file(&cosigner.to_file());
-        assert!(again.is_ok_and(|again| again.public() == cosigner.public()));
+    if let Ok(cosigners) = Cosigner::all_from_file(&text) {
+        for cosigner in cosigners {
+            let again = Cosigner::from_file(&cosigner.to_file());
+            assert!(again.is_ok_and(|again| again.public() == cosigner.public()));
+        }
         return true;
     }
     let Ok(key) = text.parse::<WitnessKey>() else { return false };
@@ -161,16 +163,23 @@ pub(crate) fn witness_key(data: &[u8]) -> bool {
 
 /// Keys of both kinds.
 pub(crate) fn witnesses() -> Vec<Vec<u8>> {
-    let cosigner = cosigner();
-    vec![cosigner.public().to_string().into_bytes(), cosigner.to_file().as_bytes().to_vec()]
+    let all = cosigners();
+    let file: String = all.iter().map(|cosigner| cosigner.to_file().to_string()).collect();
+    all.iter().map(|cosigner| cosigner.public().to_string().into_bytes()).chain([file.into_bytes()]).collect()
 }
 
 /// A checkpoint with cosignatures.
 pub(crate) fn witness_note(data: &[u8]) -> bool {
     let Ok(note) = SignedNote::parse(data) else { return false };
     // Nobody forges a cosignature by changing bytes.
-    if let Ok(Some(time)) = cosigner().public().cosigned(&note) {
+    let [ed25519, ml_dsa] = cosigners();
+    if let Ok(Some(time)) = ed25519.public().cosigned(&note) {
         assert!(time == 7 && signed().iter().any(|signed| signed.to_string() == note.text));
+    }
+    // Extension lines are not signed under ML-DSA-44.
+    let head = |text: &str| Checkpoint::parse_text(text).map(|head| (head.origin, head.size, head.root)).ok();
+    if let Ok(Some(time)) = ml_dsa.public().cosigned(&note) {
+        assert!(time == 7 && signed().iter().any(|signed| head(&signed.to_string()) == head(&note.text)));
     }
     true
 }
@@ -179,14 +188,42 @@ pub(crate) fn witness_note(data: &[u8]) -> bool {
 pub(crate) fn cosigned() -> Vec<Vec<u8>> {
     let cosigned = signed().map(|checkpoint| {
         let mut note = signer().sign(&checkpoint);
-        note.signatures.push(cosigner().cosign(&note.text, 7));
+        let lines = cosigners().map(|cosigner| cosigner.cosign(&note.text, 7).expect("a checkpoint"));
+        note.signatures.extend(lines);
         note.to_string().into_bytes()
     });
     cosigned.into()
 }
 
-fn cosigner() -> Cosigner {
-    Cosigner::new("witness", &[9; 32]).expect("a good name")
+/// A policy of logs and witnesses.
+pub(crate) fn log_policy(data: &[u8]) -> bool {
+    let Ok(policy) = Policy::parse(data) else { return false };
+    let all: Vec<Option<u64>> = (1..=policy.witnesses().len() as u64).map(Some).collect();
+    let (needed, there) = policy.quorum_count(&all);
+    // If everybody has cosigned, the quorum has, and it has not without anybody unless nobody is needed.
+    assert!(policy.quorum_time(&all).is_some() && needed == there && needed <= all.len());
+    assert_eq!(policy.quorum_time(&[]).is_some(), policy.quorum_size().0 == 0);
+    true
+}
+
+/// Policies with and without groups.
+pub(crate) fn policies() -> Vec<Vec<u8>> {
+    let [ed25519, ml_dsa] = cosigners().map(|cosigner| cosigner.public().to_string());
+    let log = signer().public().to_string();
+    let other = Cosigner::new("other", &[8; 32]).expect("a good name").public().to_string();
+    let long = format!(
+        "# a policy\nlog {log} https://log.example\nwitness w1 {ed25519} url\nwitness\tw2 {ml_dsa}\n\
+         witness w3 {other}\ngroup w all w1 w2\ngroup all 1 w w3\nquorum all\n"
+    );
+    [long, "quorum none\n".to_owned(), format!("witness w {other}\nquorum w\n")]
+        .map(String::into_bytes)
+        .into()
+}
+
+/// A witness's keys of both kinds.
+fn cosigners() -> [Cosigner; 2] {
+    [CosignatureKind::Ed25519, CosignatureKind::MlDsa44]
+        .map(|kind| Cosigner::generate(kind, "witness", &mut seeded("witness")).expect("a good name"))
 }
 
 fn signer() -> LogSigner {
