@@ -159,7 +159,7 @@ vectors: toolchain ## record the lookups of spec/vectors anew, and read them wit
 # `unit` compares these too. Of all that is built, only the tests that write.
 ledger: toolchain ## write ledger/ anew: what the project offers, as text that a review reads
 	SOTTO_LEDGER=write $(CARGO) $(UNIT) --quiet --bin sotto --test cli --test guests --test ledger -- ledger
-	git status --short ledger
+	git status --short ledger docs/reference
 
 # Nor are these two, which are lanes of `.ci/nightly`.
 package: toolchain ## the packages that are published, each built from its own archive, up to the upload
