@@ -262,10 +262,10 @@ struct Name {
 }
 
 /// Outcome of a line, with what is wrong with it.
-type Line<T = ()> = std::result::Result<T, String>;
+type LineResult<T = ()> = std::result::Result<T, String>;
 
 impl Parser {
-    fn line(&mut self, text: &[u8]) -> Line {
+    fn line(&mut self, text: &[u8]) -> LineResult {
         if text.iter().any(|byte| *byte != b'\t' && (*byte < b' ' || *byte == 0x7f)) {
             return Err("control characters".into());
         }
@@ -290,7 +290,7 @@ impl Parser {
         }
     }
 
-    fn log(&mut self, key: &[u8], url: &[&[u8]]) -> Line {
+    fn log(&mut self, key: &[u8], url: &[&[u8]]) -> LineResult {
         full(self.logs.len(), "logs")?;
         let text = std::str::from_utf8(key).map_err(|_| "the log's key is not UTF-8")?;
         let key: LogKey = text.parse().map_err(|error: LogError| error.to_string())?;
@@ -304,7 +304,7 @@ impl Parser {
         Ok(())
     }
 
-    fn witness(&mut self, name: &[u8], key: &[u8], url: &[&[u8]]) -> Line {
+    fn witness(&mut self, name: &[u8], key: &[u8], url: &[&[u8]]) -> LineResult {
         full(self.witnesses.len(), "witnesses")?;
         let key = std::str::from_utf8(key).map_err(|_| "the witness's key is not UTF-8")?;
         let key: WitnessKey = key.parse().map_err(|error: LogError| error.to_string())?;
@@ -316,7 +316,7 @@ impl Parser {
         Ok(())
     }
 
-    fn group(&mut self, name: &[u8], needed: &[u8], names: &[&[u8]]) -> Line {
+    fn group(&mut self, name: &[u8], needed: &[u8], names: &[&[u8]]) -> LineResult {
         full(self.groups.len(), "groups")?;
         let all = names.len();
         let needed = match needed {
@@ -347,7 +347,7 @@ impl Parser {
 
     /// Refuses a group in which one witness could count twice, or that has one of its keys where
     /// another group has another.
-    fn check_witnesses(&self, members: &[Member], needed: usize) -> Line {
+    fn check_witnesses(&self, members: &[Member], needed: usize) -> LineResult {
         let key_name = |member: &Member| match *member {
             Member::Witness(index) => self.witnesses.get(index).map(|witness| witness.key.name()),
             Member::Group(_) => None,
@@ -366,7 +366,7 @@ impl Parser {
         }
     }
 
-    fn set_quorum(&mut self, name: &[u8]) -> Line {
+    fn set_quorum(&mut self, name: &[u8]) -> LineResult {
         if self.quorum.is_some() {
             return Err("a line above has the quorum".into());
         }
@@ -376,7 +376,7 @@ impl Parser {
         Ok(())
     }
 
-    fn define(&mut self, name: &[u8], member: Member) -> Line {
+    fn define(&mut self, name: &[u8], member: Member) -> LineResult {
         if name == NONE {
             return Err("the name none is reserved".into());
         }
@@ -394,12 +394,12 @@ impl Parser {
 }
 
 /// Refuses one more line than there may be.
-fn full(lines: usize, what: &str) -> Line {
+fn full(lines: usize, what: &str) -> LineResult {
     if lines < MAX_POLICY_LINES { Ok(()) } else { Err(format!("more than {MAX_POLICY_LINES} {what}")) }
 }
 
 /// The URL at the end of a line, if there is one.
-fn only_url(words: &[&[u8]]) -> Line<Option<String>> {
+fn only_url(words: &[&[u8]]) -> LineResult<Option<String>> {
     match words {
         [] => Ok(None),
         [url] => Ok(Some(printable(url))),

@@ -76,10 +76,13 @@ pub(crate) fn check(args: &[String], stdout: &str, stderr: &str) {
 
 #[test]
 fn a_schema_that_lies_is_noticed() {
-    let key = r#"{"file":"w.key","witness":"w+1+AA"}"#;
+    let key = r#"{"file":"w.key","witness":"w+1+AA","keys":["w+1+AA"]}"#;
     check_line("log key", key);
-    for lie in [r#"{"file":"w.key"}"#, r#"{"file":7,"witness":"w+1+AA"}"#, &key.replace('}', r#","more":1}"#)]
-    {
+    for lie in [
+        r#"{"file":"w.key"}"#,
+        r#"{"file":7,"witness":"w+1+AA","keys":["w+1+AA"]}"#,
+        &key.replace('}', r#","more":1}"#),
+    ] {
         assert!(std::panic::catch_unwind(|| check_line("log key", lie)).is_err(), "{lie}");
     }
 }

@@ -146,7 +146,10 @@ impl Memory {
             return Ok(LogHistory::new(self.publisher));
         };
         let history = LogHistory::parse(&bytes).map_err(|error| self.damaged("history", &error))?;
-        if history.publisher() != self.publisher || history.only().is_some() || history.first() > 0 {
+        if history.publisher() != self.publisher.without_ml_dsa()
+            || history.only().is_some()
+            || history.first() > 0
+        {
             let error = LogError::Malformed { what: "log history", why: "it belongs to another log".into() };
             return Err(self.damaged("history", &error));
         }

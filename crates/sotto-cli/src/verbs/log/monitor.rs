@@ -24,7 +24,7 @@ pub(super) struct Monitor<'a> {
 /// What was seen of a witness, or of the quorum: the time of a cosignature, and the entries of the
 /// log that it is on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Seen {
+struct SeenCosignature {
     time: u64,
     entries: u64,
 }
@@ -32,9 +32,9 @@ struct Seen {
 /// What was seen of all witnesses.
 pub(super) struct SeenWitnesses<'a> {
     monitor: &'a Monitor<'a>,
-    witnesses: Vec<(&'a PolicyWitness, Option<Seen>)>,
+    witnesses: Vec<(&'a PolicyWitness, Option<SeenCosignature>)>,
     /// Last time that the quorum was reached; `None` if it never was.
-    quorum: Option<Seen>,
+    quorum: Option<SeenCosignature>,
     /// Cosignatures that the quorum needs, and those of them that the best checkpoint has.
     count: (usize, usize),
 }
@@ -132,9 +132,9 @@ impl Monitor<'_> {
         file: &str,
         key: &LogKey,
         memory: &Memory,
-    ) -> Result<Option<Seen>> {
+    ) -> Result<Option<SeenCosignature>> {
         let seen = |checkpoint: &CosignedCheckpoint| {
-            time(checkpoint).map(|time| Seen { time, entries: checkpoint.entries })
+            time(checkpoint).map(|time| SeenCosignature { time, entries: checkpoint.entries })
         };
         let before = memory.read(file, sotto_tlog::note::MAX_NOTE_BYTES as u64)?;
         // It may be from a time when the log had no second key yet.
@@ -151,11 +151,11 @@ impl Monitor<'_> {
         }
     }
 
-    fn ago(&self, seen: Seen) -> u64 {
+    fn ago(&self, seen: SeenCosignature) -> u64 {
         self.now.saturating_sub(seen.time)
     }
 
-    fn is_recent(&self, seen: Seen) -> bool {
+    fn is_recent(&self, seen: SeenCosignature) -> bool {
         seen.time.saturating_add(self.age) > self.now
     }
 }
@@ -204,7 +204,7 @@ impl SeenWitnesses<'_> {
     }
 
     pub(super) fn witness_reports(&self) -> Vec<WitnessReport> {
-        let report = |(witness, seen): &(&PolicyWitness, Option<Seen>)| WitnessReport {
+        let report = |(witness, seen): &(&PolicyWitness, Option<SeenCosignature>)| WitnessReport {
             name: witness.name.clone(),
             key: witness.key.to_string(),
             kind: witness.key.kind().name(),
