@@ -86,7 +86,7 @@ pub enum CatalogError {
     )]
     WrongKey {
         /// The pinned key.
-        pinned: PublicKey,
+        pinned: Box<PublicKey>,
         /// The key in the envelope.
         found: PublicKey,
     },
@@ -97,7 +97,7 @@ pub enum CatalogError {
     )]
     ChangeOver {
         /// The pinned key.
-        pinned: PublicKey,
+        pinned: Box<PublicKey>,
         /// The key in the envelope.
         found: PublicKey,
     },

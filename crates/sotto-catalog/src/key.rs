@@ -164,7 +164,7 @@ impl PublicKey {
     pub fn refusal(&self, found: PublicKey) -> CatalogError {
         match self.ed25519 == found.ed25519 && found.ml_dsa.is_none() {
             true => CatalogError::NoMlDsaSignature { expected: *self },
-            false => CatalogError::WrongKey { pinned: *self, found },
+            false => CatalogError::WrongKey { pinned: Box::new(*self), found },
         }
     }
 }

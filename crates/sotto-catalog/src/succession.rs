@@ -226,7 +226,7 @@ impl SignerChange {
     /// [`CatalogError::ChangeOver`].
     pub fn check_time(&self, now: u64) -> Result<()> {
         match self.until <= now {
-            true => Err(CatalogError::ChangeOver { pinned: self.from, found: self.to }),
+            true => Err(CatalogError::ChangeOver { pinned: Box::new(self.from), found: self.to }),
             false => Ok(()),
         }
     }

@@ -93,7 +93,7 @@ pub enum ClientError {
     #[error("epoch {epoch} of the table is signed by {key}, which {by} replaced from epoch {until_epoch} on")]
     RetiredKey {
         /// Key that signed the catalog.
-        key: PublicKey,
+        key: Box<PublicKey>,
         /// Key that signs now.
         by: PublicKey,
         /// Epoch from which on the old key is no longer valid.
@@ -108,7 +108,7 @@ pub enum ClientError {
     )]
     OtherSigner {
         /// Key that signed the last catalog seen.
-        known: PublicKey,
+        known: Box<PublicKey>,
         /// Key that signed this one.
         found: PublicKey,
     },

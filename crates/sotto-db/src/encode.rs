@@ -368,7 +368,7 @@ pub(crate) fn check_folder(lock: &WriteLock, expected: &TableName, key: &Signing
     }
     let (found, given) = (image.signed_catalog().public_key(), key.public());
     if !found.accepts(&given) && !keys::is_successor(lock.dir(), expected, found, given)? {
-        return Err(DbError::OtherKey { dir, found, given });
+        return Err(DbError::OtherKey { dir, found: Box::new(found), given });
     }
     Ok(())
 }

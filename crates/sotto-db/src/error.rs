@@ -97,7 +97,7 @@ pub enum DbError {
         /// The table's folder.
         dir: PathBuf,
         /// Public key of the newest epoch.
-        found: PublicKey,
+        found: Box<PublicKey>,
         /// Public key given by the caller.
         given: PublicKey,
     },

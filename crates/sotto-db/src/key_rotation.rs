@@ -134,7 +134,7 @@ pub fn rotate(
         && !is_successor(dir, &published.name, published.key, old.public())?
     {
         let (found, given) = (published.key, old.public());
-        return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given });
+        return Err(DbError::OtherKey { dir: dir.path().to_owned(), found: Box::new(found), given });
     }
     let new_file = files.new.map_or_else(|| dir.path().join(NEXT), Path::to_owned);
     let mut new = dir.signing_key(Some(&new_file), rng)?;

@@ -163,7 +163,7 @@ impl FromStr for WitnessKey {
 
 /// Secret half of a witness's key.
 enum CosignerKey {
-    Ed25519(SigningKey),
+    Ed25519(Box<SigningKey>),
     MlDsa44(Box<MlDsaSigningKey>),
 }
 
@@ -194,7 +194,7 @@ impl Cosigner {
     pub fn new(name: &str, secret: &[u8; 32]) -> Result<Self> {
         let key = SigningKey::from_bytes(secret);
         let public = WitnessKey::new(name, WitnessAlgorithm::Ed25519(key.verifying_key()))?;
-        Ok(Cosigner { public, key: CosignerKey::Ed25519(key) })
+        Ok(Cosigner { public, key: CosignerKey::Ed25519(Box::new(key)) })
     }
 
     /// Makes a witness of an ML-DSA-44 key.

@@ -302,7 +302,7 @@ fn signatures() {
     assert_eq!(signed.verify(Some(&ours.public())).unwrap(), plain());
     assert!(matches!(
         signed.verify(Some(&other.public())),
-        Err(CatalogError::WrongKey { pinned, found }) if pinned == other.public() && found == ours.public()
+        Err(CatalogError::WrongKey { pinned, found }) if *pinned == other.public() && found == ours.public()
     ));
 
     let mut forged = signed.clone();

@@ -45,6 +45,7 @@ samples! {
     Epoch = Epoch(3);
     Hex32 = [7; 32].into();
     PublicKey = PublicKey::of_ed25519(Hex32::sample());
+    Box<PublicKey> = Box::new(sample());
     FileKind = FileKind::Front(2);
     FrameError = FrameError::Short;
     OprfError = OprfError::Closed;

@@ -99,7 +99,7 @@ impl CacheEntry<'_> {
                 kept.map(|kept| ClientError::Equivocation { epoch, kept: Some(kept) })
             }
             ClientError::Witness(WitnessError::Fork { publisher, size, found, .. }) => {
-                let (publisher, size, found) = (*publisher, *size, found.clone());
+                let (publisher, size, found) = (publisher.clone(), *size, found.clone());
                 let kept = self.cache.keep_conflicting_checkpoint(&publisher, &found);
                 kept.map(|kept| WitnessError::Fork { publisher, size, found, kept: Some(kept) }.into())
             }

@@ -44,7 +44,7 @@ pub enum WitnessError {
     )]
     Fork {
         /// Publisher of the log.
-        publisher: PublicKey,
+        publisher: Box<PublicKey>,
         /// Entries of the shorter log.
         size: u64,
         /// The unexpected checkpoint, with its signatures.

@@ -197,7 +197,7 @@ impl CatalogRequest<'_> {
             let epoch = SignedCatalog::parse(signed)?.verify(None)?.epoch;
             return Err(match epoch < until_epoch {
                 true => ClientError::NoCommonEpoch { server, epoch: first.catalog.epoch },
-                false => ClientError::RetiredKey { key, by, until_epoch, epoch },
+                false => ClientError::RetiredKey { key: Box::new(key), by, until_epoch, epoch },
             });
         }
         let table = table?;

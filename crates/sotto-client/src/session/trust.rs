@@ -176,12 +176,12 @@ impl Judge<'_> {
                 true => Ok(known.clone()),
                 false => {
                     let (by, until_epoch) = (known.key, retired.until_epoch);
-                    Err(ClientError::RetiredKey { key, by, until_epoch, epoch })
+                    Err(ClientError::RetiredKey { key: Box::new(key), by, until_epoch, epoch })
                 }
             };
         }
         // The caller pins the key, but no statement leads to it from the known key.
-        let other = || ClientError::OtherSigner { known: known.key, found: key };
+        let other = || ClientError::OtherSigner { known: Box::new(known.key), found: key };
         if known.key.ed25519 == key.ed25519 && !known.key.accepts(&key) {
             return Err(known.key.refusal(key).into());
         }

@@ -105,7 +105,7 @@ pub fn read_stack_update<'a>(
     let (found, given) = (signed.public_key(), options.key.public());
     let is_rotated = found != given;
     if is_rotated && !found.accepts(&given) && !is_successor(&dir.root()?, &before.stack, found, given)? {
-        return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given });
+        return Err(DbError::OtherKey { dir: dir.path().to_owned(), found: Box::new(found), given });
     }
     let layers = BatchAccess::of(&before)?.ok_or_else(|| DbError::NoBatch(dir.path().to_owned()))?;
     let buckets = before.shards.iter().map(|shard| bucket(find, dir, shard));

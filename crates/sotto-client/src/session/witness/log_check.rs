@@ -204,7 +204,7 @@ impl LogCheck<'_> {
         match error {
             LogError::Fork { size } => {
                 let (publisher, found) = (self.entry.key, note.to_owned());
-                WitnessError::Fork { publisher, size, found, kept: None }.into()
+                WitnessError::Fork { publisher: Box::new(publisher), size, found, kept: None }.into()
             }
             error @ LogError::Conflict { .. } => {
                 WitnessError::Conflict { what: describe(&self.entry), why: error.to_string() }.into()
