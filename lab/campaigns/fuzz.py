@@ -8,6 +8,7 @@ lab/fuzz/corpus, which is not committed, and the small ones in lab/fuzz/kept, as
 campaign and `make test` go on. An input that does harm ends its target's run; it lies in lab/fuzz/artifacts, and the exit code is 1.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -34,7 +35,8 @@ def build() -> str:
     subprocess.run(
         ["cargo", "+nightly", "fuzz", "build", "--fuzz-dir", ".", "--features", "libfuzzer", "libfuzzer"], check=True, cwd=HERE
     )
-    found = list((HERE / "target").glob("*/release/libfuzzer"))
+    metadata = json.loads(record.output("cargo", "metadata", "--format-version", "1", "--no-deps"))
+    found = list(Path(metadata["target_directory"]).glob("*/release/libfuzzer"))
     if len(found) != 1:
         sys.exit(f"expected one program, found {found}")
     return str(found[0])
