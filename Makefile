@@ -44,7 +44,7 @@ floors: toolchain ## no dependency edge points upward; `unit` asks too
 FEATURES := --locked --workspace --features sotto-python/extension
 UNIT := test $(FEATURES)
 # The command as `unit` builds it, so that a lane after it compiles little.
-COMMAND := build $(FEATURES) --bin sotto
+COMMAND := $(UNIT) --quiet --no-run --test cli
 
 unit: toolchain ## all tests: floors, the conformance suite, a quarter of a second of each fuzz target, doc tests
 	$(CARGO) $(UNIT) --tests
