@@ -181,7 +181,7 @@ impl FromStr for LogEntry {
 }
 
 /// Ed25519 key that verifies the log of a publisher's catalogs. Of a publisher with an ML-DSA-44 key
-/// add that ([`LogKey::and_ml_dsa_44`]).
+/// add that ([`LogKey::with_ml_dsa`]).
 ///
 /// # Errors
 /// [`LogError::KeyText`] for bytes that are not an Ed25519 key.
@@ -199,7 +199,7 @@ pub fn log_name(publisher: &PublicKey) -> String {
 /// # Errors
 /// [`LogError::KeyText`]; never for a key that signs.
 pub fn log_signer(publisher: &SigningKey) -> Result<LogSigner> {
-    LogSigner::new(&log_name(&publisher.public()), &publisher.secret())?.and_ml_dsa_44(publisher.ml_dsa())
+    LogSigner::new(&log_name(&publisher.public()), &publisher.secret())?.with_ml_dsa(publisher.ml_dsa())
 }
 
 /// Publisher of the log with this name.

@@ -1,9 +1,9 @@
 //! Public keys of logs, pinned by the readers of a log.
 //!
 //! Two text forms are parsed. Ed25519 and ML-DSA-44 keys have the form of Go's notes,
-//! `NAME+ID+BASE64`, where the name usually is the log's. Keys of RFC 6962 are published without a name, as the base64 of a
-//! P-256 key in DER, so the log's name precedes it: `NAME+BASE64`. They sign tree heads (sections 2.1.4
-//! and 3.5).
+//! `NAME+ID+BASE64`, where the name usually is the log's. Keys of RFC 6962 are published without a
+//! name, as the base64 of a P-256 key in DER, so the log's name precedes it: `NAME+BASE64`. They sign
+//! tree heads (sections 2.1.4 and 3.5).
 #![deny(clippy::indexing_slicing)]
 
 use crate::cosignature;
@@ -46,8 +46,8 @@ pub struct LogKey {
     name: String,
     origin: String,
     algorithm: Algorithm,
-    /// Second key of the log, whose signature is required as well.
-    second: Option<MlDsaPublicKey>,
+    /// ML-DSA-44 key of the log beside the other one, whose signature is required as well.
+    ml_dsa: Option<MlDsaPublicKey>,
 }
 
 impl LogKey {
@@ -83,26 +83,26 @@ impl LogKey {
         if !is_key_name(name) {
             return Err(LogError::KeyText("expected a key name without spaces and plus signs"));
         }
-        Ok(LogKey { name: name.into(), origin: name.into(), algorithm, second: None })
+        Ok(LogKey { name: name.into(), origin: name.into(), algorithm, ml_dsa: None })
     }
 
     /// Requires the log's signature under this ML-DSA-44 key as well.
     #[must_use]
-    pub fn and_ml_dsa_44(self, second: Option<MlDsaPublicKey>) -> Self {
-        LogKey { second, ..self }
+    pub fn with_ml_dsa(self, ml_dsa: Option<MlDsaPublicKey>) -> Self {
+        LogKey { ml_dsa, ..self }
     }
 
     /// The ML-DSA-44 key that has to have signed, if one does.
     pub fn ml_dsa(&self) -> Option<&MlDsaPublicKey> {
         match &self.algorithm {
             Algorithm::MlDsa44(key) => Some(key),
-            _ => self.second.as_ref(),
+            _ => self.ml_dsa.as_ref(),
         }
     }
 
     /// Text forms of all keys that have to have signed, one for each algorithm.
     pub fn vkeys(&self) -> Vec<String> {
-        [Some(self), self.second_key().as_ref()].into_iter().flatten().map(ToString::to_string).collect()
+        [Some(self), self.ml_dsa_half().as_ref()].into_iter().flatten().map(ToString::to_string).collect()
     }
 
     /// Whether both are one public key, whatever its names.
@@ -181,13 +181,13 @@ impl LogKey {
         if !valid {
             return Err(LogError::BadSignature(self.name.clone()));
         }
-        self.second_key().map_or(Ok(()), |second| second.verify_note(note, size, root))
+        self.ml_dsa_half().map_or(Ok(()), |half| half.verify_note(note, size, root))
     }
 
-    /// The second key by itself.
-    fn second_key(&self) -> Option<LogKey> {
-        let algorithm = Algorithm::MlDsa44(self.second.clone()?);
-        Some(LogKey { algorithm, second: None, ..self.clone() })
+    /// The ML-DSA-44 key beside the other one, by itself.
+    fn ml_dsa_half(&self) -> Option<LogKey> {
+        let algorithm = Algorithm::MlDsa44(self.ml_dsa.clone()?);
+        Some(LogKey { algorithm, ml_dsa: None, ..self.clone() })
     }
 
     /// Whether only the text's size and root are signed, so that the text must contain nothing

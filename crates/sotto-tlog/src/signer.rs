@@ -12,11 +12,13 @@ use zeroize::Zeroizing;
 /// Number of Ed25519 keys of logs.
 const KIND: u8 = 1;
 
-/// A signing key of a log: Ed25519, and ML-DSA-44 beside it if the log has such a key. Wiped on drop; it does not print itself.
+/// A signing key of a log: Ed25519, and ML-DSA-44 beside it if the log has such a key. Wiped on drop;
+/// it does not print itself.
 pub struct LogSigner {
     key: SigningKey,
     public: LogKey,
-    second: Option<Cosigner>,
+    /// Signs with ML-DSA-44, in the log's own name.
+    ml_dsa: Option<Cosigner>,
 }
 
 impl LogSigner {
@@ -37,18 +39,18 @@ impl LogSigner {
     pub fn new(name: &str, secret: &[u8; 32]) -> Result<Self> {
         let key = SigningKey::from_bytes(secret);
         let public = LogKey::ed25519(name, key.verifying_key().as_bytes())?;
-        Ok(LogSigner { key, public, second: None })
+        Ok(LogSigner { key, public, ml_dsa: None })
     }
 
     /// Signs with this ML-DSA-44 key as well, and says so in the public key.
     ///
     /// # Errors
     /// [`LogError::KeyText`]; never for a name that [`LogSigner::new`] accepted.
-    pub fn and_ml_dsa_44(self, key: Option<&MlDsaSigningKey>) -> Result<Self> {
+    pub fn with_ml_dsa(self, key: Option<&MlDsaSigningKey>) -> Result<Self> {
         let Some(key) = key else { return Ok(self) };
-        let second = Cosigner::ml_dsa_44(self.public.name(), MlDsaSigningKey::from_seed(&key.seed()))?;
-        let public = self.public.and_ml_dsa_44(Some(key.public().clone()));
-        Ok(LogSigner { second: Some(second), public, ..self })
+        let ml_dsa = Cosigner::ml_dsa_44(self.public.name(), MlDsaSigningKey::from_seed(&key.seed()))?;
+        let public = self.public.with_ml_dsa(Some(key.public().clone()));
+        Ok(LogSigner { ml_dsa: Some(ml_dsa), public, ..self })
     }
 
     /// Public key that verifies signatures of this key.
@@ -84,8 +86,9 @@ impl LogSigner {
         let text = checkpoint.to_string();
         let bytes = self.key.sign(text.as_bytes()).to_bytes().to_vec();
         let signature = NoteSignature { name: self.public.name().into(), id: self.public.id(), bytes };
-        let second = self.second.iter().filter_map(|second| second.cosign(&text, 0).ok());
-        let signatures = std::iter::once(signature).chain(second).collect();
+        // Cosigning fails for long names alone, which make no cosigner.
+        let ml_dsa = self.ml_dsa.iter().filter_map(|cosigner| cosigner.cosign(&text, 0).ok());
+        let signatures = std::iter::once(signature).chain(ml_dsa).collect();
         SignedNote { text, signatures }
     }
 }

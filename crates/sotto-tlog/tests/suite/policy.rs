@@ -164,7 +164,7 @@ fn a_witness_with_two_keys_counts_once() {
 fn a_listed_log_signs_with_all_its_keys() {
     let signer = LogSigner::new("log.example", &[4; 32]).unwrap();
     let plain = signer.public().clone();
-    let both = signer.and_ml_dsa_44(Some(&MlDsaSigningKey::from_seed(&[5; 32]))).unwrap();
+    let both = signer.with_ml_dsa(Some(&MlDsaSigningKey::from_seed(&[5; 32]))).unwrap();
     let lines: String = both.public().vkeys().iter().map(|key| format!("log {key} https://x\n")).collect();
     let checkpoint =
         Checkpoint { origin: "log.example".into(), size: 3, root: [1; 32], extensions: Vec::new() };

@@ -137,7 +137,7 @@ fn a_log_with_two_keys_signs_with_both() {
     let second = MlDsaSigningKey::from_seed(&[5; 32]);
     let signer = LogSigner::new("log.example", &[4; 32]).unwrap();
     let plain = signer.public().clone();
-    let signer = signer.and_ml_dsa_44(Some(&second)).unwrap();
+    let signer = signer.with_ml_dsa(Some(&second)).unwrap();
     let checkpoint =
         Checkpoint { origin: "log.example".into(), size: 3, root: [1; 32], extensions: Vec::new() };
     let note = signer.sign(&checkpoint);

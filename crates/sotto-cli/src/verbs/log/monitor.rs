@@ -138,7 +138,7 @@ impl Monitor<'_> {
         };
         let before = memory.read(file, sotto_tlog::note::MAX_NOTE_BYTES as u64)?;
         // It may be from a time when the log had no second key yet.
-        let before = before.map(|bytes| self.open(bytes, &key.clone().and_ml_dsa_44(None))).transpose();
+        let before = before.map(|bytes| self.open(bytes, &key.clone().with_ml_dsa(None))).transpose();
         let before = before.map_err(|error| memory.damaged(file, &error))?;
         let before = before.as_ref().and_then(seen);
         let newest = shown.iter().filter_map(|checkpoint| Some((seen(checkpoint)?, checkpoint)));

@@ -276,5 +276,5 @@ fn current_key(publisher: &PublicKey, policy: Option<&Policy>) -> Result<LogKey>
             "give --policy FILE with the line that `sotto log add` prints, or the publisher's sotto-pk: key",
         ));
     }
-    Ok(log_key(publisher)?.and_ml_dsa_44(ml_dsa))
+    Ok(log_key(publisher)?.with_ml_dsa(ml_dsa))
 }

@@ -60,7 +60,7 @@ pub(crate) fn check_log(
         return Ok(());
     }
     let key = log_key(&entry.key).map_err(|error| proof_error(&entry, error))?;
-    let current_key = key.clone().and_ml_dsa_44(ml_dsa.cloned());
+    let current_key = key.clone().with_ml_dsa(ml_dsa.cloned());
     let check = LogCheck { entry, key, current_key, witnesses, logs, now };
     let proof = routes::log_proof(&check.publisher(), &check.entry.digest.to_string());
     let proof = send(&Request::get(proof, MAX_PROOF_BYTES as u64))?;
