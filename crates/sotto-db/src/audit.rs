@@ -57,8 +57,8 @@ pub fn rows_artifact<'a>(entry: &SchemeEntry, catalog: &'a Catalog) -> Option<&'
 }
 
 /// Checks whether the bytes of [`rows_artifact`] in `file` are the rows that a catalog commits to,
-/// whatever the order in which the scheme stores them. No other process may write to the file; `path` names it
-/// in errors.
+/// whatever the order in which the scheme stores them. No other process may write to the file; `path`
+/// names it in errors.
 ///
 /// # Errors
 /// [`DbError::Catalog`] for a catalog that contradicts itself; [`DbError::Scheme`] if the bytes are

@@ -10,7 +10,7 @@ use crate::{DbError, EncodeOptions, Result, StackDir, TableDir, WriteLock, encod
 use sotto_catalog::stack::{FORMAT, MAX_SHARDS, Shard};
 use sotto_catalog::{BatchAccess, Catalog, CatalogError, Packing, Stack, TableName};
 use sotto_core::layer::failure_log2;
-use sotto_core::{Costs, Epoch, Misuse, SchemeEntry, TableShape};
+use sotto_core::{Compose, Costs, Epoch, Misuse, SchemeEntry, TableShape};
 use sotto_layers::BatchCode;
 use sotto_layers::batch_code::Params;
 use sotto_layers::batch_code::code::CodeSizes;
@@ -238,7 +238,7 @@ fn sizes(
         return Err(elsewhere(format!("the stack here is made for {max} at once, and so are its tables")));
     }
     if sizes.items != items {
-        let there = probes(before).unwrap_or_default();
+        let there = sizes.items / max_lookups.max(1);
         return Err(elsewhere(format!("keys of the stack here take {there} rows each, expected {each}")));
     }
     sizes
@@ -247,10 +247,12 @@ fn sizes(
     Ok(sizes)
 }
 
-/// Number of rows of each key of a stack that a batch code made.
+/// Number of rows of each key of a stack; `None` if rows are looked up by number.
 fn probes(stack: &Stack) -> Option<u32> {
-    let layers = BatchAccess::of(stack).ok().flatten()?;
-    u32::try_from(layers.code().sizes().items / layers.max_batch().max(1)).ok()
+    match BatchAccess::of(stack).ok().flatten()? {
+        BatchAccess::Rows { .. } => None,
+        BatchAccess::Keys(Compose(keywords, _)) => Some(keywords.keyword().params().probes),
+    }
 }
 
 /// Costs of one round: a request to each table, with a number of queries that does not depend on

@@ -77,8 +77,8 @@ pub struct StackUpdate<'a> {
     dir: &'a StackDir,
     options: &'a UpdateOptions<'a>,
     before: Stack,
-    /// Whether another key signs this stack than the one before, or one more; it then signs a next epoch of
-    /// every table.
+    /// Whether another key signs this stack than the one before, or one more; it then signs a next
+    /// epoch of every table.
     is_rotated: bool,
     layers: BatchAccess,
     buckets: Vec<StackTable>,
