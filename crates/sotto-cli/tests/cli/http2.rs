@@ -30,7 +30,8 @@ const ENHANCE_YOUR_CALM: u32 = 11;
 /// Frames of a flood: far more than the server may take from one connection.
 const MANY: usize = 50_000;
 
-/// Time within which each abuse has to be over, many times the timeouts of the server, for slow machines.
+/// Time within which each abuse has to be over: many times the timeouts of the server, for slow
+/// machines.
 const MAX_TIME: Duration = Duration::from_secs(30);
 /// Memory that all abuses together may take, most of which is buffers of sockets and connections.
 const MAX_MEMORY_KIB: u64 = 64 << 10;
@@ -69,7 +70,8 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// Fields of a request: from HPACK's static table, and literals that are not added to it (RFC 7541, section 6.2.2).
+/// Fields of a request: from HPACK's static table, and literals that are not added to it (RFC 7541,
+/// section 6.2.2).
 fn fields(method: &str, path: &str) -> Vec<u8> {
     let method = if method == "GET" { 0x82 } else { 0x83 };
     [&[method, 0x86, 4, path.len() as u8], path.as_bytes(), &[1, 1, b'x']].concat()
