@@ -4,6 +4,7 @@
 #![no_main]
 
 use sotto_fuzz::{TARGETS, Target};
+use std::path::Path;
 use std::sync::LazyLock;
 
 static TARGET: LazyLock<&Target> = LazyLock::new(|| {
@@ -15,14 +16,24 @@ static TARGET: LazyLock<&Target> = LazyLock::new(|| {
     })
 });
 
+/// Writes the target's seeds, and the inputs that were kept, into a folder, each under its digest.
+fn write_seeds(folder: &Path) -> Result<(), String> {
+    if folder.as_os_str().is_empty() {
+        return Ok(());
+    }
+    for seed in (TARGET.seeds)().into_iter().chain(TARGET.kept()?) {
+        let file = folder.join(blake3::hash(&seed).to_hex().as_str());
+        std::fs::write(&file, seed).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(())
+}
+
 libfuzzer_sys::fuzz_target!(
     init: {
         let folder = std::env::var("SOTTO_FUZZ_SEEDS").unwrap_or_default();
-        if !folder.is_empty() {
-            for seed in (TARGET.seeds)().into_iter().chain(TARGET.kept()) {
-                let name = blake3::hash(&seed).to_hex();
-                std::fs::write(std::path::Path::new(&folder).join(name.as_str()), seed).unwrap();
-            }
+        if let Err(why) = write_seeds(Path::new(&folder)) {
+            eprintln!("{why}");
+            std::process::exit(2);
         }
     },
     |data: &[u8]| {

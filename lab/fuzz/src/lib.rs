@@ -39,6 +39,8 @@ pub mod smoke;
 mod tlog;
 mod wire;
 
+use sotto_catalog::HexBytes;
+
 /// A target, and inputs to start from.
 pub struct Target {
     /// Name of the target.
@@ -52,11 +54,14 @@ pub struct Target {
 impl Target {
     /// Inputs that campaigns of libFuzzer kept, from `lab/fuzz/kept`: a line of hexadecimal digits
     /// each.
-    pub fn kept(&self) -> Vec<Vec<u8>> {
+    ///
+    /// # Errors
+    /// A description, for a file with other lines.
+    pub fn kept(&self) -> Result<Vec<Vec<u8>>, String> {
         let file = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/kept/{}.hex"), self.name);
-        let lines = std::fs::read_to_string(file).unwrap_or_default();
-        let pair = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
-        lines.lines().map(|line| line.as_bytes().chunks(2).map(pair).collect()).collect()
+        let lines = std::fs::read_to_string(&file).unwrap_or_default();
+        let input = |line: &str| line.parse().map(|HexBytes(input)| input);
+        lines.lines().map(input).collect::<Result<_, _>>().map_err(|error| format!("{file}: {error}"))
     }
 }
 

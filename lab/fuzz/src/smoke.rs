@@ -14,8 +14,8 @@ const SLOW: Duration = Duration::from_secs(10);
 /// An input that did harm, and how.
 type Harm = (Vec<u8>, String);
 
-/// Feeds a target its seeds and kept inputs, and then mutations of them, for `limit`. The inputs are the same on every
-/// run; how many there are is up to the machine.
+/// Feeds a target its seeds and kept inputs, and then mutations of them, for `limit`. The inputs are
+/// the same on every run; how many there are is up to the machine.
 fn run(target: &Target, limit: Duration) -> Result<(), Harm> {
     let seeds = (target.seeds)();
     if seeds.is_empty() {
@@ -26,7 +26,7 @@ fn run(target: &Target, limit: Duration) -> Result<(), Harm> {
             return Err((seed.clone(), "a seed was refused: the target tests nothing".into()));
         }
     }
-    let kept = target.kept();
+    let kept = target.kept().map_err(|why| (Vec::new(), why))?;
     for input in &kept {
         feed(target, input)?;
     }
