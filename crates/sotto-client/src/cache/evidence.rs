@@ -5,7 +5,8 @@
 
 use super::{Cache, CacheError};
 use crate::files;
-use sotto_catalog::{Hex32, PublicKey, SignedCatalog, SignedStack};
+use sotto_catalog::signed::SignedDocument;
+use sotto_catalog::{Catalog, Document, Hex32, PublicKey, Stack};
 use sotto_tlog::Checkpoint;
 use sotto_tlog::catalogs::log_key;
 use std::path::{Path, PathBuf};
@@ -89,29 +90,10 @@ impl EquivocationProof {
     }
 
     fn of_documents(first: Vec<u8>, other: Vec<u8>) -> Option<Self> {
-        let catalog = |bytes: &[u8]| {
-            let signed = SignedCatalog::parse(bytes).ok()?;
-            let catalog = signed.verify(None).ok()?;
-            Some((
-                signed.public_key().without_ml_dsa(),
-                catalog.table.to_string(),
-                catalog.epoch.0,
-                catalog.digest().ok()?,
-            ))
-        };
-        let stack = |bytes: &[u8]| {
-            let signed = SignedStack::parse(bytes).ok()?;
-            let stack = signed.verify(None).ok()?;
-            Some((
-                signed.public_key().without_ml_dsa(),
-                stack.stack.to_string(),
-                stack.epoch.0,
-                stack.digest().ok()?,
-            ))
-        };
-        let (pair, is_stack) = match catalog(&first).zip(catalog(&other)) {
+        let both = |describe: fn(&[u8]) -> Option<Described>| describe(&first).zip(describe(&other));
+        let (pair, is_stack) = match both(described::<Catalog>) {
             Some(pair) => (pair, false),
-            None => (stack(&first).zip(stack(&other))?, true),
+            None => (both(described::<Stack>)?, true),
         };
         let ((publisher, name, epoch, one), (key, name_too, epoch_too, two)) = pair;
         let contradicts = (publisher, &name, epoch) == (key, &name_too, epoch_too) && one != two;
@@ -129,6 +111,18 @@ impl EquivocationProof {
         let kind = EvidenceKind::Logs { first: one.size, other: two.size };
         (one != two).then_some(EquivocationProof { kind, publisher, first, other })
     }
+}
+
+/// Signer, name, epoch and digest of a signed document.
+type Described = (PublicKey, String, u64, Hex32);
+
+/// Describes a signed document whose signatures are valid. Its signer is the Ed25519 half alone, since
+/// a publisher with an ML-DSA-44 half is the same one.
+fn described<D: Document>(bytes: &[u8]) -> Option<Described> {
+    let signed = SignedDocument::<D>::parse(bytes).ok()?;
+    let document = signed.verify(None).ok()?;
+    let signer = signed.public_key().without_ml_dsa();
+    Some((signer, document.name().to_string(), document.epoch().0, document.digest().ok()?))
 }
 
 impl Cache {
