@@ -58,9 +58,9 @@ pub fn replay(file: &[u8]) -> Result<ReplayReport, VectorError> {
         }
     }
     let mut tape = ReplayTransport { vector: &vector, bytes, step: 0 };
-    let (key, of) = (vector.key.0, vector.lookup()?);
+    let (key, requested) = (vector.key.0, vector.lookup()?);
     let mut rng = generator(&vector.seed);
-    let found = lookup(&vector.table, key, vector.servers, &of, &mut rng, &mut |server, request| {
+    let found = lookup(&vector.table, key, vector.servers, &requested, &mut rng, &mut |server, request| {
         tape.play(server, request)
     });
     let (scheme, value) = found.map_err(|error| error.at(tape.step))?;
@@ -71,7 +71,7 @@ pub fn replay(file: &[u8]) -> Result<ReplayReport, VectorError> {
         return Err(VectorError::damaged("the scheme", "differs from that of the catalog"));
     }
     if value != vector.value.0 {
-        return Err(VectorError::OtherRow(of.to_string()));
+        return Err(VectorError::OtherRow(requested.to_string()));
     }
     Ok(ReplayReport { scheme, row: vector.row, value, requests: tape.step })
 }

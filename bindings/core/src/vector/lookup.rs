@@ -8,6 +8,7 @@ use super::{VectorError, VectorLookup};
 use rand_core::SeedableRng;
 use sotto_catalog::{BatchAccess, Hex32, PublicKey, SignedStack, TableName};
 use sotto_client::session::{RequestIo, SetupConfig};
+use sotto_client::stack::query_assignment::{QueryAssignment, StackTable};
 use sotto_client::transport::{Request, Response, TransportError};
 use sotto_client::{ClientError, Session};
 use sotto_core::{CryptoRng, Layer, Row};
@@ -19,7 +20,7 @@ pub fn generator(seed: &Hex32) -> ChaCha20Rng {
     ChaCha20Rng::from_seed(seed.0)
 }
 
-/// Opens a table or a stack, and looks something up; returns the scheme's id and the value.
+/// Opens a table or a stack, and makes the lookup of a vector; returns the scheme's id and the value.
 ///
 /// There is no clock, so no catalog has expired; and there is no cache, so everything is fetched.
 ///
@@ -29,7 +30,7 @@ pub fn lookup(
     name: &TableName,
     key: PublicKey,
     servers: u8,
-    of: &VectorLookup,
+    requested: &VectorLookup,
     rng: &mut dyn CryptoRng,
     send: SendRequest<'_>,
 ) -> Result<(String, Vec<u8>), VectorError> {
@@ -39,9 +40,9 @@ pub fn lookup(
         in_memory: true,
         ..SetupConfig::new(table.clone())
     };
-    let other = || VectorError::OtherRow(of.to_string());
-    let (session, value) = match of {
-        VectorLookup::Rows(rows) => return at_once(name, key, rows, &config, rng, send),
+    let other = || VectorError::OtherRow(requested.to_string());
+    let (session, value) = match requested {
+        VectorLookup::Rows(rows) => return lookup_batch(name, key, rows, &config, rng, send),
         VectorLookup::Row(row) => {
             let mut session = open(config(name), rng, send)?;
             let value = fetch(&mut session, &[*row], rng, send)?.pop();
@@ -64,7 +65,7 @@ pub fn lookup(
 type SendRequest<'a> = &'a mut dyn FnMut(u8, &Request) -> Result<Response, VectorError>;
 
 /// Looks up several rows of a stack whose tables are the buckets of a batch code.
-fn at_once(
+fn lookup_batch(
     name: &TableName,
     key: PublicKey,
     rows: &[u64],
@@ -86,17 +87,19 @@ fn at_once(
         }
         sessions.push(session);
     }
+    let tables = sessions
+        .iter()
+        .map(|session| StackTable { count: session.buckets(), rows: session.bucket_rows() })
+        .collect();
+    let other = || VectorError::damaged("the stack", "its tables do not serve the batch code");
+    let assignment = QueryAssignment::new(tables, &code.shards(), &code.visits()).ok_or_else(other)?;
     let (planned, plan) = code.plan(rows, rng).map_err(ClientError::from)?;
-    let visits = code.visits();
+    let assigned = assignment.assign(&planned, rng).ok_or_else(other)?;
     let mut fetched = Vec::new();
-    for (shard, session) in sessions.iter_mut().enumerate() {
-        let here = visits.iter().zip(&planned).filter(|(visit, _)| **visit == shard);
-        let rows: Vec<u64> = here.map(|(_, row)| *row).collect();
-        fetched.push(fetch(session, &rows, rng, send)?.into_iter());
+    for (session, rows) in sessions.iter_mut().zip(&assigned) {
+        fetched.push(fetch(session, rows, rng, send)?);
     }
-    // The rows of a table are in the order of its visits.
-    let row = |visit: &usize| fetched.get_mut(*visit).and_then(Iterator::next).map(Row::new);
-    let rows = visits.iter().filter_map(row).collect();
+    let rows = assignment.gather(fetched).ok_or_else(other)?;
     let rows = code.assemble(plan, rows).map_err(ClientError::from)?;
     let scheme = sessions.first().map(|session| session.catalog().scheme.clone()).unwrap_or_default();
     Ok((scheme, rows.iter().flat_map(|row| row.iter().copied()).collect()))

@@ -73,7 +73,7 @@ impl QueryAssignment {
 
     /// The rows to query in each table for the rows of all visits; `None` if their number is not
     /// that of the visits.
-    pub(super) fn assign(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> Option<Vec<Zeroizing<Vec<u64>>>> {
+    pub fn assign(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> Option<Vec<Zeroizing<Vec<u64>>>> {
         if rows.len() != self.places.len() {
             return None;
         }
@@ -91,7 +91,7 @@ impl QueryAssignment {
     }
 
     /// Collects the rows of all visits from the answers of each table; `None` if some are missing.
-    pub(super) fn gather(&self, mut answers: Vec<Vec<Vec<u8>>>) -> Option<Vec<Row>> {
+    pub fn gather(&self, mut answers: Vec<Vec<Vec<u8>>>) -> Option<Vec<Row>> {
         let row =
             |(table, place): &(usize, usize)| answers.get_mut(*table)?.get_mut(*place).map(std::mem::take);
         self.places.iter().map(row).map(|row| row.map(Row::new)).collect()
