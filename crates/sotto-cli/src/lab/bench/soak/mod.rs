@@ -2,10 +2,10 @@
 //!
 //! A table like the one in DIR is made of synthetic rows, and served by a process of its own.
 //! Clients send half of the requests that it can answer, or another share; epochs are published,
-//! keys registered again, connections broken at all points. Every answer is compared with the
-//! content of the row. In the end the process must hold no more memory and no more open files than
-//! when it was warm: when all of it had happened a few times, and after a sixth of the time at the
-//! earliest. A server that takes longer to become warm is soaked for that much longer.
+//! keys registered again, the signing key replaced, connections broken at all points. Every answer is
+//! compared with the content of the row. In the end the process must hold no more memory and no more
+//! open files than when it was warm: when all of it had happened a few times, and after a sixth of the
+//! time at the earliest. A server that takes longer to become warm is soaked for that much longer.
 //!
 //! The publisher is here, and its rows, whose content at each epoch is computed and stored nowhere. So
 //! an answer is compared with what the publisher wrote, and not with what another part of the program
@@ -36,6 +36,7 @@ use sotto_catalog::{Catalog, SigningKey, TableName};
 use sotto_client::ClientError;
 use sotto_core::{Misuse, SchemeEntry};
 use sotto_db::ingest::{Encoding, FileOptions};
+use sotto_db::key_rotation::{KeyFiles, rotate};
 use sotto_db::progress::silent;
 use sotto_db::{
     ChangeFile, EncodeOptions, Retention, RowProofs, TableDir, TableSource, UpdateOptions, WriteLock,
@@ -232,6 +233,7 @@ fn publish(
         let mut results = context.results();
         results.published.push(began.elapsed().as_secs_f64());
         results.new_parameters += u64::from(has_new_parameters);
+        results.rotations = publisher.rotations;
     }
     Ok(())
 }
@@ -268,6 +270,13 @@ fn scheme(catalog: &Catalog) -> Result<&'static SchemeEntry> {
 /// Retention: the two epochs that a server answers for, and the deltas that it offers.
 const RETENTION: Retention = Retention { images: 2, deltas: 16 };
 
+/// Number of epochs that a signing key signs. Clients that were away for longer follow several
+/// changes of keys at once.
+const EPOCHS_OF_A_KEY: u64 = 8;
+
+/// Seconds within which clients have to follow a change of keys.
+const ROTATION_SECONDS: u64 = 86_400;
+
 /// A table, and what is needed to make its next epoch.
 pub(crate) struct Publisher {
     lock: WriteLock,
@@ -278,6 +287,8 @@ pub(crate) struct Publisher {
     rows: SoakRows,
     changes: PathBuf,
     epoch: u64,
+    /// Changes of the signing key.
+    rotations: u64,
 }
 
 impl Publisher {
@@ -289,13 +300,14 @@ impl Publisher {
         let row_bytes = usize::try_from(catalog.row_bytes).unwrap_or(usize::MAX);
         let mut publisher = Publisher {
             lock: dir.lock()?,
-            key: SigningKey::generate(&mut rng),
+            key: dir.signing_key(None, &mut rng)?,
             entry,
             name: catalog.table.clone(),
             verified: if catalog.rows_root.path.is_some() { RowProofs::Yes } else { RowProofs::No },
             rows: SoakRows { rows: catalog.rows, row_bytes },
             changes: scratch.join("changes.csv"),
             epoch: 0,
+            rotations: 0,
         };
         publisher.encode()?;
         Ok(publisher)
@@ -320,6 +332,9 @@ impl Publisher {
     /// parameters, so that all clients' keys have become useless.
     pub(crate) fn next(&mut self) -> Result<bool> {
         let before = self.digest()?;
+        if self.epoch.is_multiple_of(EPOCHS_OF_A_KEY) {
+            self.rotate()?;
+        }
         if self.entry.server.update_image.is_none() {
             self.encode()?;
         } else {
@@ -327,6 +342,15 @@ impl Publisher {
         }
         retain(&self.lock, RETENTION, &silent)?;
         Ok(self.digest()? != before)
+    }
+
+    /// Has another key sign from the next epoch on.
+    fn rotate(&mut self) -> Result<()> {
+        let mut rng = sotto_prg::system_rng()?;
+        rotate(&self.lock, KeyFiles::default(), ROTATION_SECONDS, false, &mut rng)?;
+        self.key = self.lock.dir().signing_key(None, &mut rng)?;
+        self.rotations += 1;
+        Ok(())
     }
 
     fn digest(&self) -> Result<sotto_catalog::Hex32> {

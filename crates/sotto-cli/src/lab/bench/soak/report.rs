@@ -164,12 +164,13 @@ impl Report {
             (
                 "epochs",
                 format!(
-                    "{}, each served {} s after its changes (maximum {} s); {} with new parameters; \
-                     clients followed {} times",
+                    "{}, each served {} s after its changes (maximum {} s); {} with new parameters, {} after \
+                     a change of the signing key; clients followed {} times",
                     self.epochs,
                     number(self.published_median_seconds),
                     number(self.published_slowest_seconds),
                     self.results.new_parameters,
+                    self.results.rotations,
                     units::count(self.results.moved)
                 ),
             ),
@@ -241,6 +242,8 @@ pub(crate) struct SoakResults {
     /// Number of those epochs with parameters of their own.
     #[serde(rename = "epochs_with_new_parameters")]
     pub(crate) new_parameters: u64,
+    /// Number of changes of the signing key.
+    pub(crate) rotations: u64,
 }
 
 /// Errors of one kind.
