@@ -211,6 +211,7 @@ fuzz: toolchain ## one target with cargo-fuzz, on nightly; make fuzz TARGET=quer
 campaigns: toolchain ## fuzzing by coverage and kills, for the record in lab/campaigns; make campaigns SECONDS=60 COUNT=1000
 	$(CARGO) $(COMMAND)
 	SOTTO=$(TARGET_DIR)/debug/sotto lab/campaigns/kill.py $(or $(COUNT),100)
+	lab/campaigns/mutate.py $(or $(SECONDS),10)
 	@$(CARGO) fuzz --version > /dev/null 2>&1 || { echo "cargo-fuzz is missing: cargo install cargo-fuzz, and rustup toolchain install nightly"; exit 2; }
 	lab/campaigns/fuzz.py $(or $(SECONDS),10)
 	lab/campaigns/record.py

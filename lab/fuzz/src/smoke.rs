@@ -14,9 +14,10 @@ const SLOW: Duration = Duration::from_secs(10);
 /// An input that did harm, and how.
 type Harm = (Vec<u8>, String);
 
-/// Feeds a target its seeds and kept inputs, and then mutations of them, for `limit`. The inputs are
-/// the same on every run; how many there are is up to the machine.
-fn run(target: &Target, limit: Duration) -> Result<(), Harm> {
+/// Feeds a target its seeds and kept inputs, and then mutations of them, for `limit`, and returns how
+/// many inputs there were. The inputs of a `series` are the same on every run; their number is up to
+/// the machine.
+fn run(target: &Target, limit: Duration, series: &str) -> Result<u64, Harm> {
     let seeds = (target.seeds)();
     if seeds.is_empty() {
         return Err((Vec::new(), "the target has no seed".into()));
@@ -31,17 +32,23 @@ fn run(target: &Target, limit: Duration) -> Result<(), Harm> {
         feed(target, input)?;
     }
     let seeds: Vec<Vec<u8>> = seeds.into_iter().chain(kept).collect();
-    let mut rng = ChaCha20Rng::from_seed(*blake3::hash(target.name.as_bytes()).as_bytes());
-    let start = Instant::now();
+    let series = format!("{}{series}", target.name);
+    let mut rng = ChaCha20Rng::from_seed(*blake3::hash(series.as_bytes()).as_bytes());
+    let (start, mut inputs) = (Instant::now(), seeds.len() as u64);
     while start.elapsed() < limit {
         feed(target, &mutate(&seeds, &mut rng))?;
+        inputs += 1;
     }
-    Ok(())
+    Ok(inputs)
 }
 
-/// Runs a target. An input that does harm is kept in `lab/fuzz/artifacts`, and the error says which one it is.
-pub fn judge(target: &Target, limit: Duration) -> Result<(), String> {
-    let Err((input, how)) = run(target, limit) else { return Ok(()) };
+/// Runs a target on a series of inputs, and returns their number. The empty series is that of `make test`. An input
+/// that does harm is kept in `lab/fuzz/artifacts`, and the error says which one it is.
+pub fn judge(target: &Target, limit: Duration, series: &str) -> Result<u64, String> {
+    let (input, how) = match run(target, limit, series) {
+        Ok(inputs) => return Ok(inputs),
+        Err(harm) => harm,
+    };
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/artifacts");
     let file = format!("{folder}/{}", target.name);
     let kept = fs::create_dir_all(folder).and_then(|()| fs::write(&file, &input));
