@@ -54,7 +54,8 @@ impl MlDsaPublicKey {
         blake3::hash(self.as_bytes()).into()
     }
 
-    /// Whether bytes are a signature of the message under this key.
+    /// Whether bytes are a signature of the message under this key. Builds for browsers have it once.
+    #[inline(never)]
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let key = VerifyingKey::<MlDsa44>::decode(&self.0.0.into());
         Signature::try_from(signature).is_ok_and(|signature| key.verify(message, &signature).is_ok())
