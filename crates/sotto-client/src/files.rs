@@ -20,10 +20,6 @@ pub use host::{HostFiles, set_host_files};
 #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
 pub(crate) use native::*;
 
-/// A file that is written in place.
-#[cfg(feature = "state")]
-pub(crate) use redb::StorageBackend;
-
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
@@ -49,20 +45,18 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     found(remove_one(path)).map(drop)
 }
 
-/// The operations of a database on its file, in builds without the database.
-#[cfg(not(feature = "state"))]
+/// A file that is written in place.
 pub(crate) trait StorageBackend: Send + Sync {
+    /// Size in bytes.
     fn len(&self) -> io::Result<u64>;
+    /// Reads as many bytes as are wanted, from an offset on.
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
+    /// Truncates the file, or extends it with zeros.
     fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Returns once all written bytes are on disk.
     fn sync_data(&self) -> io::Result<()>;
+    /// Writes bytes at an offset.
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()>;
-}
-
-/// Builds without the database write no file in place.
-#[cfg(not(feature = "state"))]
-pub(crate) fn backend(_: File) -> io::Result<Box<dyn StorageBackend>> {
-    Err(ErrorKind::Unsupported.into())
 }
 
 /// Turns [`ErrorKind::NotFound`] into `None`.

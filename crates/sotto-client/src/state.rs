@@ -9,7 +9,7 @@
 //! | `durable_state` | what is durable at which moment: commit, settle, adopt |
 //! | `open` | opening a state: whether it exists, belongs here, and may be used |
 //! | [`metadata`] | what a state belongs to, its counters, and what a transaction changes |
-//! | `database` | the database of a state: the journal since the snapshot, logged requests |
+//! | [`state_file`] | the file of a state: the journal since the snapshot, logged requests |
 //! | [`snapshot`] | whole clients, in files of their own |
 //! | [`preparation_file`] | the half-done preparation of the next client |
 //! | `rollback_counter` | a counter in a second place |
@@ -20,7 +20,7 @@
 //!
 //! ```text
 //! DIR/<hash of servers and table>/lock          held as long as the table is open
-//! DIR/<hash of servers and table>/state.redb    its metadata, the journal, logged requests
+//! DIR/<hash of servers and table>/state         its metadata, the journal, logged requests
 //! DIR/<hash of servers and table>/hints-<n>     the client as it was when the journal began
 //! DIR/<hash of servers and table>/pass          the half-done preparation of the next client
 //! ANCHORS/<id>.anchor                           the rollback counter
@@ -35,8 +35,6 @@
 //! `spec/state.md` describes every file.
 
 mod checksum;
-#[cfg(feature = "state")]
-pub(crate) mod database;
 pub(crate) mod disk;
 pub(crate) mod durable_state;
 pub mod inspect;
@@ -45,44 +43,45 @@ pub(crate) mod open;
 pub mod preparation_file;
 pub(crate) mod rollback_counter;
 pub mod snapshot;
+#[cfg(feature = "state")]
+pub mod state_file;
 
 pub use crate::error::state::{self as error, StateError, StateLoss};
 
-/// A build without the database (feature `state`): no state can be opened.
+/// A build without states on disk (feature `state`): none can be opened.
 #[cfg(not(feature = "state"))]
-pub(crate) mod database {
-    use super::metadata::{JournalMarks, StateDbError, StateTransaction};
+pub(crate) mod state_file {
+    use super::metadata::{JournalMarks, StateFileError, StateTransaction};
 
-    /// A database that cannot exist.
-    pub(crate) enum StateDb {}
+    /// A file that cannot exist.
+    pub(crate) enum StateFile {}
 
-    /// Logged requests, as the database returns them.
+    /// Logged requests, as the file returns them.
     type LoggedBytes = Vec<(u64, Vec<u8>)>;
 
-    impl StateDb {
-        pub(crate) fn head(&self) -> Result<Option<(Vec<u8>, JournalMarks)>, StateDbError> {
+    impl StateFile {
+        pub(crate) fn head(&self) -> Option<(&[u8], JournalMarks)> {
             match *self {}
         }
 
         pub(crate) fn journal(
             &self,
-            _: &JournalMarks,
             _: &mut dyn FnMut(&[u8]) -> Result<(), String>,
-        ) -> Result<Option<String>, StateDbError> {
+        ) -> Result<Option<String>, StateFileError> {
             match *self {}
         }
 
-        pub(crate) fn requests(&self, _: &JournalMarks) -> Result<Option<LoggedBytes>, StateDbError> {
+        pub(crate) fn requests(&self) -> Result<Option<LoggedBytes>, StateFileError> {
             match *self {}
         }
 
-        pub(crate) fn apply(&self, _: &StateTransaction<'_>) -> Result<(), StateDbError> {
+        pub(crate) fn apply(&mut self, _: &StateTransaction<'_>) -> Result<(), StateFileError> {
             match *self {}
         }
     }
 
-    /// Dropping the database, which callers do explicitly.
-    impl Drop for StateDb {
+    /// Dropping the file, which callers do explicitly.
+    impl Drop for StateFile {
         fn drop(&mut self) {
             match *self {}
         }

@@ -7,6 +7,7 @@ use sotto_client::session::logged_request::LoggedRequest;
 use sotto_client::state::metadata::StateMetadata;
 use sotto_client::state::preparation_file::PreparationHeader;
 use sotto_client::state::snapshot::SnapshotHeader;
+use sotto_client::state::state_file::StateRecord;
 use sotto_core::Epoch;
 use std::path::Path;
 
@@ -77,6 +78,25 @@ pub(crate) fn heads() -> Vec<Vec<u8>> {
     vec![SnapshotHeader { generation: 3, epoch: Epoch(7), params: [9; 32].into() }.encode()]
 }
 
+/// A transaction of a state.
+pub(crate) fn state_transaction(data: &[u8]) -> bool {
+    let Some(record) = StateRecord::decode(data) else { return false };
+    assert!(record.encode().as_slice() == data);
+    true
+}
+
+/// One of marks alone, and one with everything.
+pub(crate) fn transactions() -> Vec<Vec<u8>> {
+    let marks = [0; 48];
+    let value = |bytes: &[u8]| [&(bytes.len() as u32).to_le_bytes()[..], bytes].concat();
+    let number = 7u64.to_le_bytes();
+    let whole = [&[0b11_1111][..], &marks, &value(b"{}"), &value(b"entry"), &number];
+    vec![
+        [&[0][..], &marks].concat(),
+        [whole.concat(), value(b"request"), number.to_vec(), number.to_vec()].concat(),
+    ]
+}
+
 /// The head of a client that is half prepared.
 pub(crate) fn state_pass(data: &[u8]) -> bool {
     let Some(head) = PreparationHeader::decode(data) else { return false };
@@ -111,7 +131,7 @@ pub(crate) fn abouts() -> Vec<Vec<u8>> {
     let digest = "00".repeat(32);
     let about = |snapshot: &str| {
         format!(
-            r#"{{"format":"sotto-state/2","id":"5e","table":"t","origin":"http://a","scheme":"s3pir/1","public_key":"sotto-pk:00","params":"{digest}","literal":"{{}}","clients":1,"anchored":true,"snapshot":{snapshot},"home":{{"device":1,"inode":2,"born":3,"machine":"4"}}}}"#
+            r#"{{"format":"sotto-state/3","id":"5e","table":"t","origin":"http://a","scheme":"s3pir/1","public_key":"sotto-pk:00","params":"{digest}","literal":"{{}}","clients":1,"anchored":true,"snapshot":{snapshot},"home":{{"device":1,"inode":2,"born":3,"machine":"4"}}}}"#
         )
     };
     let snapshot = format!(r#"{{"generation":1,"epoch":2,"rows":"{digest}","bytes":3,"digest":"{digest}"}}"#);

@@ -149,6 +149,7 @@ targets! {
     state_record: files, records;
     state_head: files, heads;
     state_about: files, abouts;
+    state_transaction: files, transactions;
     state_pass: files, passes;
     registered_keys: files, keyrings;
     vector: files, vectors;

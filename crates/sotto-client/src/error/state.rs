@@ -50,7 +50,7 @@ pub enum StateError {
         /// Required value.
         expected: String,
     },
-    /// The database file is no database, or not one of this format.
+    /// The state's file is damaged, or one of another program.
     #[error("the state in {} cannot be read: {why}", path.display())]
     Unusable {
         /// Path of the file.
@@ -61,7 +61,7 @@ pub enum StateError {
     /// An earlier write failed, so memory and disk may differ.
     #[error("the state could not be written, so no more queries are made with it")]
     Broken,
-    /// The build does not include the database of states (feature `state`).
+    /// The build does not include states on disk (feature `state`).
     #[error("this build cannot keep a state on disk")]
     NotBuilt,
     /// No folder is known for the rollback counter, which exposes an old copy of the state.

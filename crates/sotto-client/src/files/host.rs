@@ -4,9 +4,7 @@
 //! A file is identified by its name, a path as text. There are no folders, no modes and no other
 //! processes: the caller decides which programs share the files.
 
-use super::FileIdentity;
-#[cfg(feature = "state")]
-use redb::StorageBackend;
+use super::{FileIdentity, StorageBackend};
 use std::cell::{OnceCell, RefCell};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -112,8 +110,6 @@ impl Seek for File {
     }
 }
 
-/// The operations of a database on its file.
-#[cfg(feature = "state")]
 impl StorageBackend for File {
     fn len(&self) -> io::Result<u64> {
         length(self)
@@ -157,12 +153,6 @@ pub(crate) fn open_private(path: &Path, truncate: bool) -> io::Result<File> {
         file.set_len(0)?;
     }
     Ok(file)
-}
-
-/// Wraps an open file for the database.
-#[cfg(feature = "state")]
-pub(crate) fn backend(file: File) -> io::Result<Box<dyn StorageBackend>> {
-    Ok(Box::new(file))
 }
 
 /// Size of an open file in bytes.

@@ -1,10 +1,8 @@
 //! Files of the operating system.
 
-use super::FileIdentity;
-#[cfg(feature = "state")]
-use redb::{StorageBackend, backends::FileBackend};
+use super::{FileIdentity, StorageBackend};
 use std::fs::{self, Metadata, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use tempfile::NamedTempFile;
@@ -34,10 +32,31 @@ pub(crate) fn open_private(path: &Path, truncate: bool) -> io::Result<File> {
     options.read(true).write(true).create(true).truncate(truncate).open(path)
 }
 
-/// Wraps an open file for the database.
-#[cfg(feature = "state")]
-pub(crate) fn backend(file: File) -> io::Result<Box<dyn StorageBackend>> {
-    Ok(Box::new(FileBackend::new(file).map_err(io::Error::other)?))
+/// A file has one user, so that nobody else moves its offset.
+impl StorageBackend for File {
+    fn len(&self) -> io::Result<u64> {
+        length(self)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let mut file = self;
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        File::set_len(self, len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        File::sync_data(self)
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut file = self;
+        file.seek(SeekFrom::Start(offset))?;
+        file.write_all(data)
+    }
 }
 
 /// Size of an open file in bytes.

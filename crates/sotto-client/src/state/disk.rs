@@ -83,7 +83,7 @@ impl Disk for LockedFolder {
         if is_new {
             files::sync_names(&self.path)?;
         }
-        files::backend(file)
+        Ok(Box::new(file))
     }
 
     fn write(&self, name: &str, fill: WriteFn<'_>) -> sotto_core::Result<()> {

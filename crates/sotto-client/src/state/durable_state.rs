@@ -17,7 +17,6 @@
 
 mod snapshots;
 
-use super::database::StateDb;
 use super::metadata::{
     FILE, FORMAT, JournalMarks, RowsVersion, Snapshot, StateMetadata, StateRequirement, StateTransaction,
 };
@@ -25,6 +24,7 @@ use super::open::{LoadedState, StateOnDisk, StatePaths};
 use super::preparation_file::PreparationLease;
 use super::rollback_counter::RollbackCounter;
 use super::snapshot::ClientReader;
+use super::state_file::StateFile;
 use super::{StateError, StateLoss};
 use crate::Result;
 use crate::session::logged_request::{JournalEntry, LoggedRequest};
@@ -46,7 +46,7 @@ impl CommittedRequest {
 
 /// An open state.
 pub(crate) struct DurableState {
-    store: StateDb,
+    store: StateFile,
     rollback_counter: RollbackCounter,
     metadata: StateMetadata,
     marks: JournalMarks,
@@ -57,7 +57,7 @@ pub(crate) struct DurableState {
     lease: Option<PreparationLease>,
     /// Whether a write has failed, so that memory may be ahead of the disk.
     broken: bool,
-    /// Dropped last, since it holds the lock, and a waiting process opens the database at once.
+    /// Dropped last, since it holds the lock, and a waiting process opens the state at once.
     paths: StatePaths,
 }
 
@@ -84,7 +84,7 @@ impl DurableState {
         rng: &mut dyn CryptoRng,
     ) -> Result<OpenedState> {
         let store = match paths.store() {
-            // The making of the database was interrupted. Without a snapshot there never was a
+            // The making of the file was interrupted. Without a snapshot there never was a
             // client to lose.
             Err(StateError::Unusable { .. }) if !paths.has_snapshots()? => {
                 paths.remove_store()?;
@@ -158,7 +158,7 @@ impl DurableState {
         requirement: &StateRequirement,
         rng: &mut dyn CryptoRng,
     ) -> Result<DurableState> {
-        let store = paths.store()?;
+        let mut store = paths.store()?;
         let mut id = [0; 16];
         rng.fill_bytes(&mut id);
         let mut metadata = StateMetadata {
@@ -176,7 +176,7 @@ impl DurableState {
             home: paths.disk.home(FILE).map_err(|error| paths.at(error))?,
         };
         let marks = JournalMarks::default();
-        let write = |metadata: &StateMetadata| {
+        let mut write = |metadata: &StateMetadata| {
             let change = StateTransaction { metadata: Some(metadata), marks, ..StateTransaction::default() };
             store.apply(&change).map_err(|error| paths.broken(error))
         };

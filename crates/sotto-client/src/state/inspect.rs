@@ -57,11 +57,11 @@ fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Resu
     // No rollback counter is read here.
     let paths = StatePaths { disk, anchors: Box::new(LockedFolder::shared(&path)?) };
     let store = paths.store()?;
-    let Some((json, marks)) = store.head().map_err(|error| paths.broken(error))? else { return Ok(None) };
-    let metadata = StateMetadata::parse(&json, &path)?;
+    let Some((json, marks)) = store.head() else { return Ok(None) };
+    let metadata = StateMetadata::parse(json, &path)?;
     let scheme = resolve(&metadata.scheme).and_then(|scheme| scheme.state.as_ref());
     let contents =
-        scheme.map(|state| paths.contents(&store, &metadata, &marks, (state, metadata.literal.as_bytes())));
+        scheme.map(|state| paths.contents(&store, &metadata, (state, metadata.literal.as_bytes())));
     let budget = match contents {
         Some(Ok((client, _))) => client.map(|client| client.budget()),
         Some(Err(ReadError::Failed(error))) => return Err(error),

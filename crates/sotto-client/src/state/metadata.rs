@@ -1,5 +1,5 @@
-//! What a state belongs to, and its counters: two small values in its database. What one transaction
-//! of the database changes, also for builds without the database.
+//! What a state belongs to, and its counters: two small values in its file. What one transaction
+//! changes, also for builds without such files.
 
 use super::StateError;
 use super::checksum::FileDigest;
@@ -11,9 +11,9 @@ use std::io;
 use std::path::Path;
 
 /// Format that this build reads and writes.
-pub const FORMAT: &str = "sotto-state/2";
+pub const FORMAT: &str = "sotto-state/3";
 
-/// What a state belongs to, stored as JSON in its database.
+/// What a state belongs to, stored as JSON in its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StateMetadata {
@@ -147,9 +147,12 @@ pub(crate) struct JournalMarks {
     pub(crate) requests: (u64, u64),
 }
 
-/// Encoding in the database.
+/// Encoding in the state's file.
 #[cfg(feature = "state")]
 impl JournalMarks {
+    /// Bytes of the encoding.
+    pub(crate) const BYTES: usize = 48;
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let JournalMarks { counter, entries, bytes, requests } = *self;
         [counter, entries.0, entries.1, bytes, requests.0, requests.1]
@@ -214,22 +217,32 @@ impl FileFingerprint {
     }
 }
 
-/// Name of the database in the state's folder.
-pub(crate) const FILE: &str = "state.redb";
+/// Name of the file in the state's folder.
+pub(crate) const FILE: &str = "state";
 
-/// An operation on the database failed.
+/// Name of the file of `sotto-state/2` and earlier formats.
+#[cfg(feature = "state")]
+pub(crate) const EARLIER_FILE: &str = "state.redb";
+
+/// An operation on the state's file failed.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "state"), expect(dead_code, reason = "nothing breaks that is not there"))]
-pub(crate) enum StateDbError {
+pub(crate) enum StateFileError {
     /// The disk failed.
     Disk(io::Error),
-    /// The file is no database, a damaged one, or one of another program.
+    /// The file is damaged, or one of another program.
     Damaged(String),
+}
+
+impl From<io::Error> for StateFileError {
+    fn from(error: io::Error) -> Self {
+        StateFileError::Disk(error)
+    }
 }
 
 /// Changes of one transaction.
 #[derive(Default)]
-#[cfg_attr(not(feature = "state"), expect(dead_code, reason = "nobody reads it where there is no database"))]
+#[cfg_attr(not(feature = "state"), expect(dead_code, reason = "nobody reads it where there is no file"))]
 pub(crate) struct StateTransaction<'a> {
     pub(crate) metadata: Option<&'a StateMetadata>,
     pub(crate) marks: JournalMarks,

@@ -1,11 +1,11 @@
 //! Opening a state in a folder: whether it exists, belongs to what is required, and may be used.
 
-use super::database::StateDb;
 use super::disk::Disk;
-use super::metadata::{FILE, JournalMarks, StateDbError, StateMetadata, StateRequirement};
+use super::metadata::{FILE, JournalMarks, StateFileError, StateMetadata, StateRequirement};
 use super::preparation_file::{self, PreparationBinding};
 use super::rollback_counter::RollbackCounter;
 use super::snapshot::{self, ClientReader, HINTS, ReadError};
+use super::state_file::StateFile;
 use super::{StateError, StateLoss};
 use crate::Result;
 use crate::session::logged_request::LoggedRequest;
@@ -50,11 +50,11 @@ impl StatePaths {
         StateError::at(&self.disk.path(), error)
     }
 
-    /// The error for a failure of the database.
-    pub(crate) fn broken(&self, error: StateDbError) -> StateError {
+    /// The error for a failure of the state's file.
+    pub(crate) fn broken(&self, error: StateFileError) -> StateError {
         match error {
-            StateDbError::Disk(error) => self.at(error),
-            StateDbError::Damaged(why) => StateError::Unusable { path: self.disk.path().join(FILE), why },
+            StateFileError::Disk(error) => self.at(error),
+            StateFileError::Damaged(why) => StateError::Unusable { path: self.disk.path().join(FILE), why },
         }
     }
 
@@ -65,14 +65,12 @@ impl StatePaths {
     /// the disk.
     pub(crate) fn load(
         &self,
-        store: &StateDb,
+        store: &StateFile,
         requirement: &StateRequirement,
         reader: ClientReader<'_>,
     ) -> Result<StateOnDisk> {
-        let Some((json, marks)) = store.head().map_err(|error| self.broken(error))? else {
-            return Ok(StateOnDisk::Nothing);
-        };
-        let metadata = StateMetadata::parse(&json, &self.disk.path())?;
+        let Some((json, marks)) = store.head() else { return Ok(StateOnDisk::Nothing) };
+        let metadata = StateMetadata::parse(json, &self.disk.path())?;
         let useless =
             |why, keep_anchor| Ok(StateOnDisk::Unusable { id: metadata.id.clone(), why, keep_anchor });
         let other = metadata.check(requirement, &self.disk.path());
@@ -95,7 +93,7 @@ impl StatePaths {
             let why = StateLoss::RolledBack { state: marks.counter, counter: at };
             return useless(Some(why), false);
         }
-        match self.contents(store, &metadata, &marks, reader) {
+        match self.contents(store, &metadata, reader) {
             Ok((client, requests)) => {
                 let loaded = LoadedState { metadata, marks, rollback_counter, client, requests };
                 Ok(StateOnDisk::State(Box::new(loaded)))
@@ -108,21 +106,20 @@ impl StatePaths {
     /// Reads the client and its requests.
     pub(crate) fn contents(
         &self,
-        store: &StateDb,
+        store: &StateFile,
         metadata: &StateMetadata,
-        marks: &JournalMarks,
         reader: ClientReader<'_>,
     ) -> Result<ClientAndRequests, ReadError> {
         let Some(snapshot) = &metadata.snapshot else { return Ok((None, Vec::new())) };
         let mut client = snapshot::read(self.disk.as_ref(), snapshot, metadata.params, reader)?;
-        let damage = store.journal(marks, &mut |entry| {
+        let damage = store.journal(&mut |entry| {
             let state = client.state().ok_or("the client has no state")?;
             state.replay(entry).map_err(|error| error.to_string())
         });
         if let Some(why) = damage.map_err(|error| self.broken(error))? {
             return Err(ReadError::Damaged(why));
         }
-        let requests = store.requests(marks).map_err(|error| self.broken(error))?;
+        let requests = store.requests().map_err(|error| self.broken(error))?;
         let decode = |(id, bytes): (_, Vec<u8>)| Some((id, LoggedRequest::decode(&bytes)?));
         let decoded: Option<Vec<_>> =
             requests.and_then(|requests| requests.into_iter().map(decode).collect());
@@ -134,7 +131,7 @@ impl StatePaths {
         StateError::at(&self.anchors.path(), error)
     }
 
-    /// Removes a state. Its database is removed last: as long as it exists, the next opening
+    /// Removes a state. Its file is removed last: as long as it exists, the next opening
     /// notices that the rest is missing.
     pub(crate) fn clear(&self, id: &str, keep_anchor: bool) -> Result<(), StateError> {
         self.sweep(None)?;
@@ -145,20 +142,30 @@ impl StatePaths {
         self.remove_store()
     }
 
-    /// Opens the database, and makes it if it does not exist.
+    /// Opens the state's file, and makes it if it does not exist.
+    ///
+    /// # Errors
+    /// [`StateError::WrongState`] if the folder has a state of an earlier format, which is left as it
+    /// is; errors of the disk.
     #[cfg(feature = "state")]
-    pub(crate) fn store(&self) -> Result<StateDb, StateError> {
+    pub(crate) fn store(&self) -> Result<StateFile, StateError> {
+        use super::metadata::{EARLIER_FILE, FORMAT};
+        if self.disk.names().map_err(|error| self.at(error))?.iter().any(|name| name == EARLIER_FILE) {
+            let (found, expected) = ("sotto-state/2".to_owned(), FORMAT.to_owned());
+            let path = self.disk.path().join(EARLIER_FILE);
+            return Err(StateError::WrongState { path, what: "format", found, expected });
+        }
         let file = self.disk.open(FILE).map_err(|error| self.at(error))?;
-        StateDb::open(file).map_err(|error| self.broken(error))
+        StateFile::open(file).map_err(|error| self.broken(error))
     }
 
-    /// The error of a build without the database.
+    /// The error of a build without states on disk.
     #[cfg(not(feature = "state"))]
-    pub(crate) fn store(&self) -> Result<StateDb, StateError> {
+    pub(crate) fn store(&self) -> Result<StateFile, StateError> {
         Err(StateError::NotBuilt)
     }
 
-    /// Removes the database.
+    /// Removes the state's file.
     pub(crate) fn remove_store(&self) -> Result<(), StateError> {
         self.disk.remove(FILE).map_err(|error| self.at(error))
     }

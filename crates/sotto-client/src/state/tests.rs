@@ -8,6 +8,7 @@ mod gate;
 mod hint_requests;
 mod preparations;
 mod sim;
+mod state_file;
 
 #[path = "../../tests/suite/common.rs"]
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]

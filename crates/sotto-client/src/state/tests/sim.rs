@@ -1,9 +1,9 @@
 //! A disk in memory that loses what was not synced in a power loss, and whose operations can fail.
 
+use crate::files::StorageBackend;
 use crate::state::disk::{Disk, WriteFn};
 use crate::state::metadata::FileFingerprint;
 use rand_core::Rng;
-use redb::StorageBackend;
 use sotto_testkit::rng;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, ErrorKind, Read};
