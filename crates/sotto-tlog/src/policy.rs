@@ -64,8 +64,8 @@ struct Group {
     members: Vec<Member>,
 }
 
-/// A trust policy: known logs, known witnesses, and the quorum.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A trust policy: known logs, known witnesses, and the quorum. By default it requires nobody.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     logs: Vec<PolicyLog>,
     witnesses: Vec<PolicyWitness>,
