@@ -1,5 +1,5 @@
 //! The lookups to record: one for each scheme of the registry, and one for each layer, of tables that
-//! are asked by key, symmetric, or asked for several rows at once; a case's encoded tables, with
+//! are asked by key, symmetric, or asked for several rows at once; one of a publisher with two keys; a case's encoded tables, with
 //! catalogs that are signed again without the time of day; and seeds that anyone can compute.
 
 use crate::Failure;
@@ -37,6 +37,8 @@ pub(crate) struct Case {
     pub(crate) lookup: VectorLookup,
     pub(crate) goal: Goal,
     is_symmetric: bool,
+    /// Whether the publisher has an ML-DSA-44 key too.
+    is_hybrid: bool,
 }
 
 /// Rows, bytes of a row, and the goal of parameters. Small, so that hints and answers are small;
@@ -68,11 +70,13 @@ impl Case {
                 lookup,
                 goal: Goal::TotalBytes,
                 is_symmetric,
+                is_hybrid: name == "ml-dsa-44",
             };
             [
                 case("keyword-1", 100, 0, VectorLookup::Key("key 42".to_owned()), false),
                 case("oprf-1", 100, 16, VectorLookup::Row(42), true),
                 case("pbc-1", 300, 8, VectorLookup::Rows(ROWS.to_vec()), false),
+                case("ml-dsa-44", 100, 16, VectorLookup::Row(42), false),
             ]
         });
         sotto_registry::SCHEMES.iter().map(|entry| Case::of(entry)).chain(layers)
@@ -82,7 +86,7 @@ impl Case {
         let (rows, row_bytes, goal) = shape(entry.id.0);
         let lookup = VectorLookup::Row(rows * 7 / 10);
         let name = entry.id.0.replace('/', "-");
-        Case { name, entry, rows, row_bytes, lookup, goal, is_symmetric: false }
+        Case { name, entry, rows, row_bytes, lookup, goal, is_symmetric: false, is_hybrid: false }
     }
 
     /// A description of the case in a line.
@@ -92,6 +96,9 @@ impl Case {
             VectorLookup::Key(key) => format!("key {key:?} of a table of {rows} keys"),
             VectorLookup::Row(row) if self.is_symmetric => {
                 format!("row {row} of a symmetric table of {rows} rows of {bytes} bytes")
+            }
+            VectorLookup::Row(row) if self.is_hybrid => {
+                format!("row {row} of a table of {rows} rows of {bytes} bytes, signed with both algorithms")
             }
             VectorLookup::Row(row) => format!("row {row} of a table of {rows} rows of {bytes} bytes"),
             VectorLookup::Rows(wanted) => {
@@ -154,7 +161,10 @@ impl EncodedCase {
     pub(crate) fn encode(case: &Case) -> Result<Self, Failure> {
         let folder = Arc::new(tempfile::tempdir()?);
         // One publisher for all: a vector pins it.
-        let key = SigningKey::generate(&mut ChaCha20Rng::from_seed(derived("publisher", "").0));
+        let mut key = SigningKey::generate(&mut ChaCha20Rng::from_seed(derived("publisher", "").0));
+        if case.is_hybrid {
+            key = key.with_ml_dsa(&mut ChaCha20Rng::from_seed(derived("ML-DSA-44 key", "").0));
+        }
         let lock = TableDir::create(&folder.path().join("table"))?.lock()?;
         let (source, layout) = case.source(folder.path())?;
         let file = IngestOptions { file: FileOptions::default(), layout };

@@ -5,6 +5,7 @@ import json
 import struct
 from pathlib import Path
 
+from ml_dsa import ml_dsa_44_verifies
 from primitives import blake3, blake3_derive, blake3_keyed, ed25519_verifies
 
 PIN = 48
@@ -50,13 +51,18 @@ class Vector:
                 yield exchange
 
     def signed(self, kind: str, shown: bytes) -> bytes:
-        """The text of a catalog or a stack, signed by the publisher."""
-        envelope = json.loads(shown)
-        demand(f"sotto-pk:{envelope['public_key']}" == self.text["key"], f"the {kind} is signed by somebody else")
+        """The text of a catalog or a stack, signed by the publisher: with both keys where the pin has two."""
+        envelope, (form, _, pin) = json.loads(shown), self.text["key"].partition(":")
+        demand(envelope["public_key"] == pin[:64], f"the {kind} is signed by somebody else")
         text = envelope[kind].encode()
         key, signature = bytes.fromhex(envelope["public_key"]), bytes.fromhex(envelope["signature"])
         message = f"sotto-{kind}/1\0".encode() + text
         demand(ed25519_verifies(key, message, signature), f"the signature of the {kind} does not hold")
+        demand((form, len(pin)) == (("sotto-pq", 128) if "ml_dsa_44" in envelope else ("sotto-pk", 64)), "another pin")
+        if form == "sotto-pq":
+            key, signature = (bytes.fromhex(envelope["ml_dsa_44"][field]) for field in ("public_key", "signature"))
+            demand(blake3(key).hex() == pin[64:], f"the {kind} is signed with another ML-DSA-44 key")
+            demand(ml_dsa_44_verifies(key, message, signature), f"the ML-DSA-44 signature of the {kind} does not hold")
         return text
 
     def stack(self) -> tuple[dict, list["Table"]]:
