@@ -4,8 +4,14 @@ use crate::BindingError;
 use serde::Deserialize;
 use sotto_catalog::hex::ParseHexError;
 use sotto_client::ClientError;
+#[cfg(feature = "witness")]
+use sotto_client::session::witness::DEFAULT_MAX_AGE;
 use sotto_client::table::OpenOptions;
+#[cfg(feature = "witness")]
+use sotto_tlog::Policy;
 use std::path::PathBuf;
+#[cfg(feature = "witness")]
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Options for opening a table, all of which may be omitted.
@@ -13,11 +19,19 @@ use std::time::Duration;
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "python", derive(pyo3::FromPyObject), pyo3(from_item_all))]
 pub struct Options {
-    /// Publisher's key, as `sotto encode` prints it.
+    /// Publisher's key, as `sotto encode` prints it; `sotto-pq:...` demands an ML-DSA-44 signature
+    /// too.
     pub pin: Option<String>,
     /// Snapshot of the table to accept, as the digest of its catalog that `sotto inspect` prints;
     /// any other is refused.
     pub snapshot: Option<String>,
+    /// Text of a trust policy (C2SP tlog-policy): only what is in a log of it, with the cosignatures
+    /// of its quorum, is accepted.
+    #[cfg(feature = "witness")]
+    pub policy: Option<String>,
+    /// Maximum age of cosignatures in seconds, for which a server could keep showing an old table.
+    #[cfg(feature = "witness")]
+    pub witness_age: f64,
     /// Folder for hints, registered keys, and what was seen of tables.
     pub cache: Option<PathBuf>,
     /// File with the key that encrypts stored keys, if it is not in the cache.
@@ -50,6 +64,10 @@ impl Default for Options {
         Options {
             pin: None,
             snapshot: None,
+            #[cfg(feature = "witness")]
+            policy: None,
+            #[cfg(feature = "witness")]
+            witness_age: DEFAULT_MAX_AGE.as_secs_f64(),
             cache: None,
             key_file: None,
             state: None,
@@ -72,7 +90,7 @@ impl Options {
     /// The options of the client.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Misuse`] for an invalid key, digest or duration.
+    /// [`crate::ErrorKind::Misuse`] for an invalid key, digest, policy or duration.
     pub(crate) fn parse(self) -> Result<OpenOptions, BindingError> {
         let pin = self.pin.as_deref().map(str::parse).transpose().map_err(ClientError::from)?;
         let snapshot =
@@ -82,10 +100,19 @@ impl Options {
                     "give the snapshot that `sotto inspect` prints",
                 )
             })?;
+        #[cfg(feature = "witness")]
+        let policy = self.policy.map(|text| Policy::parse(text.as_bytes())).transpose().map_err(|error| {
+            let fix = "write it as c2sp.org/tlog-policy says: log, witness, group and quorum lines";
+            BindingError::misuse(error.to_string(), fix)
+        })?;
         let open = OpenOptions::default();
         Ok(OpenOptions {
             pin,
             snapshot,
+            #[cfg(feature = "witness")]
+            policy: policy.map(Arc::new),
+            #[cfg(feature = "witness")]
+            witness_age: seconds("witness_age", self.witness_age)?,
             cache_dir: self.cache,
             key_file: self.key_file,
             state_dir: self.state,
@@ -108,5 +135,5 @@ impl Options {
 fn seconds(what: &str, seconds: f64) -> Result<Duration, BindingError> {
     let fix = "give a number of seconds, such as 60";
     Duration::try_from_secs_f64(seconds)
-        .map_err(|_| BindingError::misuse(format!("{what} is not a duration: {seconds}"), fix))
+        .map_err(|_| BindingError::misuse(format!("{what} is not a duration: {seconds:.3}"), fix))
 }

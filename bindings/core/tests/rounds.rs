@@ -127,6 +127,56 @@ fn faults_say_whose_they_are() {
 }
 
 #[test]
+#[cfg(feature = "witness")]
+fn a_pin_of_two_keys_and_a_policy_are_what_they_say() {
+    use sotto_testkit::rng;
+    use sotto_tlog::appender::{Appender, attach};
+    use sotto_tlog::{Cosigner, LogEntry, SignedNote};
+    use std::time::SystemTime;
+
+    let (server, folder) = (server_of("simplepir/1", ROWS, 8), tempfile::tempdir().unwrap());
+    let one = server.with(|world| world.pin().to_string());
+    let both = server.with(|world| {
+        let key = sotto_catalog::SigningKey::from_file(&world.key.to_file()).unwrap();
+        let public = key.with_ml_dsa(&mut rng::seeded("ML-DSA")).public();
+        assert!(public.accepts(&public) && public.ml_dsa.is_some());
+        public.to_string()
+    });
+    let code = |pin: &str, policy: Option<&str>, witness_age| {
+        let (pin, policy) = (Some(pin.to_owned()), policy.map(str::to_owned));
+        let options = Options { pin, policy, witness_age, ..Options::default() };
+        open(&servers_of(&server), NAME, options, None).map(drop).map_err(|error| (error.kind, error.code))
+    };
+    let refused = |kind, code: &str| Err((kind, code.to_owned()));
+    assert_eq!(code(&both, None, 3600.0), refused(ErrorKind::Peer, "no-ml-dsa-signature"));
+    server.with(|world| {
+        let key = sotto_catalog::SigningKey::from_file(&world.key.to_file()).unwrap();
+        world.key = key.with_ml_dsa(&mut rng::seeded("ML-DSA"));
+        world.update(&[]);
+    });
+    assert_eq!((code(&one, None, 3600.0), code(&both, None, 3600.0)), (Ok(()), Ok(())));
+
+    let cosigner = Cosigner::new("w1.example", &[1; 32]).unwrap();
+    let policy = format!("witness w1 {}\nquorum w1\n", cosigner.public());
+    assert_eq!(code(&both, Some(&policy), 3600.0), refused(ErrorKind::Peer, "not-logged"));
+    server.with(|world| {
+        let mut log = Appender::open(folder.path(), &world.key).unwrap();
+        log.add(&LogEntry::catalog(&world.catalog, world.pin()).unwrap()).unwrap();
+        log.publish().unwrap();
+        world.published = Some(folder.path().to_owned());
+    });
+    assert_eq!(code(&both, Some(&policy), 3600.0), refused(ErrorKind::Peer, "not-witnessed"));
+    let mut note = SignedNote::parse(&std::fs::read(folder.path().join("checkpoint")).unwrap()).unwrap();
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    note.signatures.push(cosigner.cosign(&note.text, now - 1800).unwrap());
+    attach(folder.path(), &[note.to_string().into_bytes()], &[cosigner.public().clone()]).unwrap();
+    assert_eq!(code(&both, Some(&policy), 3600.0), Ok(()));
+    assert_eq!(code(&both, Some(&policy), 600.0), refused(ErrorKind::Peer, "stale-witnesses"));
+    assert_eq!(code(&both, Some(&policy), f64::NAN), refused(ErrorKind::Misuse, "misuse"));
+    assert_eq!(code(&both, Some("quorum w1\n"), 3600.0), refused(ErrorKind::Misuse, "misuse"));
+}
+
+#[test]
 fn a_hearer_is_told_how_far_an_opening_is() {
     #[derive(Default)]
     struct StageListener(Mutex<Vec<&'static str>>);

@@ -1,7 +1,8 @@
 /* sotto.h against a real `sotto serve`: what it finds, what it refuses, and that it opens no socket.
  *
- * abi PORT PIN OTHER_PIN SNAPSHOT SCRATCH, with tables `words` (sotto -> under, voce -> voice), `hashes` (64 rows of 32 bytes: the
- * row's number, 32 times) and `spent` (the same, of a scheme whose hints are used up). */
+ * abi PORT PIN OTHER_PIN SNAPSHOT SCRATCH WITNESS, with tables `words` (sotto -> under, voce -> voice; in a log that the witness has
+ * cosigned), `hashes` (64 rows of 32 bytes: the row's number, 32 times; OTHER_PIN is of two keys) and `spent` (the same, of a scheme
+ * whose hints are used up). */
 #define _GNU_SOURCE
 #include "../include/sotto.h"
 #include "http.h"
@@ -36,7 +37,7 @@ static int checks;
   } while (0)
 
 static uint16_t port;
-static const char *pin, *other_pin, *snapshot, *scratch;
+static const char *pin, *other_pin, *snapshot, *scratch, *witness;
 
 /* What a table's callbacks are given. */
 struct callbacks {
@@ -198,6 +199,29 @@ static void pins_and_snapshots(void) {
   refused(config(form, "snapshot", other), SOTTO_PEER, "other-snapshot");
   refused(config(form, "snapshot", "abc"), SOTTO_MISUSE, "misuse");
   refused("{\"servers\":[\"here\"],\"table\":\"nothing\"}", SOTTO_PEER, "no-such-table");
+}
+
+static void policies_and_two_signatures(void) {
+  struct callbacks callbacks = {.port = port};
+  const char *form = "{\"servers\":[\"here\"],\"table\":\"%s\",\"policy\":\"witness w1 %s\\nquorum w1\\n\"%s}";
+  SottoTable table = opened(&callbacks, config(form, "words", witness, ""));
+  key_is(table, "sotto", "under");
+  sotto_close(table, NULL);
+  refused(config(form, "hashes", witness, ""), SOTTO_PEER, "not-logged");
+  refused(config(form, "words", witness, ",\"witness_age\":0"), SOTTO_PEER, "stale-witnesses");
+  refused(config(form, "words", witness, ",\"witness_age\":-1"), SOTTO_MISUSE, "misuse");
+  refused(config(form, "words", "w2.example", ""), SOTTO_MISUSE, "misuse");
+  form = "{\"servers\":[\"here\"],\"table\":\"%s\",\"pin\":\"sotto-p%c:%.*s\"}";
+  CHECK(strncmp(other_pin, "sotto-pq:", 9) == 0, "%s", other_pin);
+  table = opened(&callbacks, config(form, "hashes", 'q', 128, other_pin + 9));
+  row_is(table, 5);
+  sotto_close(table, NULL);
+  table = opened(&callbacks, config(form, "hashes", 'k', 64, other_pin + 9));
+  row_is(table, 6);
+  sotto_close(table, NULL);
+  char both[129];
+  snprintf(both, sizeof both, "%.64s%.64s", pin + 9, other_pin + 73);
+  refused(config(form, "words", 'q', 128, both), SOTTO_PEER, "no-ml-dsa-signature");
 }
 
 static void wrong_configurations(void) {
@@ -465,15 +489,16 @@ static void recorded_lookups(void) {
 }
 
 int main(int count, char **given) {
-  if (count != 6) return fprintf(stderr, "abi PORT PIN OTHER_PIN SNAPSHOT SCRATCH\n"), 2;
+  if (count != 7) return fprintf(stderr, "abi PORT PIN OTHER_PIN SNAPSHOT SCRATCH WITNESS\n"), 2;
   port = (uint16_t)atoi(given[1]);
-  pin = given[2], other_pin = given[3], snapshot = given[4], scratch = given[5];
+  pin = given[2], other_pin = given[3], snapshot = given[4], scratch = given[5], witness = given[6];
   /* A deadlock ends as one. */
   alarm(1200);
   opens_no_socket();
   recorded_lookups();
   finds_rows_and_keys();
   pins_and_snapshots();
+  policies_and_two_signatures();
   wrong_configurations();
   null_pointers_and_closed_tables();
   no_silent_abort();

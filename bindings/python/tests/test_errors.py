@@ -86,6 +86,28 @@ def test_another_snapshot(world: World) -> None:
         world.open("words", snapshot="abc")
 
 
+WITNESS = "w1.example+89d3dde6+BIqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c"
+
+
+def test_a_policy(world: World) -> None:
+    with pytest.raises(sotto.PeerError) as raised:
+        world.open("words", policy=f"witness w1 {WITNESS}\nquorum w1\n")
+    assert raised.value.code == "not-logged"
+    for policy in ("quorum w1\n", "quorum none"):
+        with pytest.raises(sotto.MisuseError, match="policy, line 1") as misuse:
+            world.open("words", policy=policy)
+        assert "c2sp.org/tlog-policy" in misuse.value.fix
+    with pytest.raises(sotto.MisuseError, match="witness_age"):
+        world.open("words", witness_age=float("nan"))
+
+
+def test_a_pin_of_two_keys(world: World) -> None:
+    both = world.words.pin.replace("sotto-pk:", "sotto-pq:") + "0" * 64
+    with pytest.raises(sotto.PeerError) as raised:
+        sotto.connect(world.server.url, "words", both)
+    assert raised.value.code == "no-ml-dsa-signature"
+
+
 def test_a_pin_that_is_none(world: World) -> None:
     with pytest.raises(ValueError, match="sotto-pk:"):
         sotto.connect(world.server.url, "words", "sotto-pk:zz")

@@ -5,7 +5,10 @@ export type Urls = string | URL | readonly (string | URL)[];
 export type Lookup = number | bigint | { readonly key: string };
 
 export interface Options {
-  /** The publisher's key, as `sotto encode` prints it. Without it the first key seen is trusted, and no other afterwards. */
+  /**
+   * The publisher's key, as `sotto encode` prints it; `sotto-pq:...` demands an ML-DSA-44 signature too. Without it the first key
+   * seen is trusted, and no other afterwards.
+   */
   pin?: string;
   /** `"memory"` keeps the state of a scheme with hints in the page only. By default it is stored, or the table is refused. */
   state?: "memory";

@@ -28,7 +28,7 @@ export function encode(name, options) {
   writeFileSync(data, options.words ? csv(options.words) : Buffer.concat(options.rows));
   const args = ["encode", data, ...columns, "--scheme", options.scheme, "--out", out, ...(options.more ?? [])];
   const said = execFileSync(sotto, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-  return { name, folder: out, pin: /sotto-pk:[0-9a-f]{64}/.exec(said)[0] };
+  return { name, folder: out, pin: /sotto-p[kq]:[0-9a-f]+/.exec(said)[0] };
 }
 
 const csv = (words) => ["word,meaning", ...words.map(([word, meaning]) => `${word},${meaning}`)].join("\n") + "\n";

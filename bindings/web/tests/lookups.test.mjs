@@ -12,7 +12,7 @@ let words, keyless, keyed, shared, servers, page, elsewhere, context, open;
 
 before(async () => {
   words = encode("words", { words: WORDS, scheme: "simplepir" });
-  keyless = encode("keyless", { rows: squares(4096), width: 8, scheme: "ypir" });
+  keyless = encode("keyless", { rows: squares(4096), width: 8, scheme: "ypir", more: ["--post-quantum"] });
   keyed = encode("keyed", { rows: squares(4096), width: 8, scheme: "fspiral" });
   shared = encode("shared", { rows: squares(4096), width: 8, scheme: "dpf" });
   const all = [words, keyless, keyed, shared];
@@ -95,6 +95,14 @@ test("a wrong pin, a table that is not there, addresses that are none", async ()
   assert.equal((await call(open, "connect", "words", { pinn: "" })).error, "MisuseError");
   const same = await call(open, "connect", "shared", {}, [0, 0]);
   assert.deepEqual([same.code, same.fault], ["same-endpoint", "misuse"]);
+});
+
+test("a pin of two keys", async () => {
+  const connect = (name, options) => call(open, "connect", name, { keep: false, ...options });
+  assert.match(keyless.pin, /^sotto-pq:/);
+  assert.equal((await connect(keyless.name, { pin: keyless.pin })).trust, "pinned");
+  const both = `sotto-pq:${words.pin.slice(9)}${keyless.pin.slice(-64)}`;
+  assert.equal((await connect("words", { pin: both })).code, "no-ml-dsa-signature");
 });
 
 test("a server that stalls, and one that is gone and comes back", async () => {

@@ -27,7 +27,8 @@ pub type SottoTable = u64;
 
 /// Maximum bytes of a configuration, of a key, of a list of rows and keys, and of a recorded
 /// lookup.
-const MAX_CONFIG: usize = 64 << 10;
+/// Twice a policy of the largest size, whose line ends are two bytes in JSON.
+const MAX_CONFIG: usize = 512 << 10;
 const MAX_KEY: usize = 64 << 10;
 const MAX_LIST: usize = 4 << 20;
 const MAX_VECTOR: usize = 64 << 20;

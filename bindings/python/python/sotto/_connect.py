@@ -24,6 +24,8 @@ def connect(
     pin: str | None = None,
     *,
     snapshot: str | None = None,
+    policy: str | None = None,
+    witness_age: float = 86_400.0,
     batch: int = BATCH,
     cache: Path | None = None,
     state: Path | None = None,
@@ -42,10 +44,12 @@ def connect(
     """Opens a table, or a stack: fetches its catalog and what its scheme needs once.
 
     `url`: the server's address; for a scheme of several servers all addresses, in the order of their roles.
-    `pin`: the publisher's key, as `sotto encode` prints it. Without it the first key seen is trusted, and with a `cache` no other
-        afterwards.
+    `pin`: the publisher's key, as `sotto encode` prints it; `sotto-pq:...` demands an ML-DSA-44 signature too. Without a pin the first
+        key seen is trusted, and with a `cache` no other afterwards.
     `snapshot`: the only epoch to accept, by the digest of its catalog (`Table.snapshot`, `sotto inspect`); the table then follows no
         updates.
+    `policy`: the text of a trust policy (C2SP tlog-policy): only a table in a log of it, with the cosignatures of its quorum, is
+        accepted; `witness_age`: the maximum age of cosignatures in seconds.
     `batch`: the number of lookups to whose multiples `get_many` pads its rounds.
     `cache`: a folder that stores hints and keys. Without it each opening fetches them again.
     `state`: a folder for hints that queries spend, which must not be copied; `in_memory`: they are lost with the process.
@@ -72,6 +76,8 @@ async def aconnect(
     pin: str | None = None,
     *,
     snapshot: str | None = None,
+    policy: str | None = None,
+    witness_age: float = 86_400.0,
     batch: int = BATCH,
     cache: Path | None = None,
     state: Path | None = None,
@@ -112,6 +118,8 @@ _OPTIONS = (
     *_PATHS,
     "pin",
     "snapshot",
+    "policy",
+    "witness_age",
     "in_memory",
     "require_row_proofs",
     "fresh_keys",

@@ -4,6 +4,8 @@ import Foundation
 /// Options for opening a table. Names are those of the README of bindings/native.
 public struct Options: Encodable {
     public var snapshot: String?
+    public var policy: String?
+    public var witnessAge = 86_400.0
     public var cache: String?
     public var keyFile: String?
     public var state: String?
@@ -17,8 +19,8 @@ public struct Options: Encodable {
     public init() {}
 
     enum CodingKeys: String, CodingKey {
-        case snapshot, cache, state, batch
-        case keyFile = "key_file", rollbackDir = "rollback_dir", inMemory = "in_memory"
+        case snapshot, policy, cache, state, batch
+        case witnessAge = "witness_age", keyFile = "key_file", rollbackDir = "rollback_dir", inMemory = "in_memory"
         case requireRowProofs = "require_row_proofs", freshKeys = "fresh_keys", maxWait = "max_wait"
     }
 }

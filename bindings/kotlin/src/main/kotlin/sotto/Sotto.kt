@@ -7,6 +7,10 @@ import org.json.JSONObject
 data class Options(
     /** Snapshot to accept, as the digest of its catalog (`sotto inspect`): any other is refused, newer ones too. */
     val snapshot: String? = null,
+    /** Text of a trust policy (C2SP tlog-policy): only what is in a log of it, with the cosignatures of its quorum, is accepted. */
+    val policy: String? = null,
+    /** Maximum age of cosignatures in seconds, for which a server could keep showing an old table. */
+    val witnessAge: Double = 86_400.0,
     /** Folder for hints, registered keys and known tables. */
     val cache: String? = null,
     /** File of the key that encrypts stored keys, if it is not in the cache. */
@@ -48,7 +52,8 @@ object Sotto {
     /**
      * Opens a table, or a stack: fetches its catalog, and once what its scheme needs.
      *
-     * Without a [pin] (the publisher's key, as `sotto encode` prints it) the first key seen is trusted. Every request goes through
+     * Without a [pin] (the publisher's key, as `sotto encode` prints it; `sotto-pq:` demands an ML-DSA-44 signature too) the first
+     * key seen is trusted. Every request goes through
      * [transport], by default java.net.http's; pass another one to choose proxies, Tor, certificates and pools.
      */
     fun connect(
@@ -72,6 +77,7 @@ object Sotto {
             .put("table", table)
             .putOpt("pin", pin)
             .putOpt("snapshot", options.snapshot)
+            .putOpt("policy", options.policy)
             .putOpt("cache", options.cache)
             .putOpt("key_file", options.keyFile)
             .putOpt("state", options.state)
@@ -80,9 +86,10 @@ object Sotto {
             .put("require_row_proofs", options.requireRowProofs)
             .put("fresh_keys", options.freshKeys)
             .put("batch", options.batch)
-        // JSON has no NaN: as text it is refused, with the name of the option.
-        val maxWait = options.maxWait
-        config.put("max_wait", if (maxWait.isFinite()) maxWait else maxWait.toString())
+        for ((name, seconds) in listOf("max_wait" to options.maxWait, "witness_age" to options.witnessAge)) {
+            // JSON has no NaN: as text it is refused, with the name of the option.
+            config.put(name, if (seconds.isFinite()) seconds else seconds.toString())
+        }
         return Table.open(config.toString(), TransportBox(transports, options.progress))
     }
 }

@@ -92,6 +92,19 @@ class TableTest {
     }
 
     @Test
+    fun `a pin of two keys demands both signatures and a policy its witnesses`() {
+        assertTrue(World.otherPin.startsWith("sotto-pq:"))
+        Sotto.connect(World.url, "hashes", World.otherPin).use { assertEquals(5, it[5].first()) }
+        val one = World.pin + World.otherPin.takeLast(64)
+        val missing = assertThrows<PeerException> { Sotto.connect(World.url, "words", one.replace("sotto-pk:", "sotto-pq:")) }
+        assertEquals("no-ml-dsa-signature", missing.code)
+        val policy = assertThrows<PeerException> { Sotto.connect(World.url, "words", null, Options(policy = "witness w1 $WITNESS\nquorum w1\n")) }
+        assertEquals("not-logged", policy.code)
+        assertThrows<MisuseException> { Sotto.connect(World.url, "words", null, Options(policy = "quorum w1\n")) }
+        assertThrows<MisuseException> { Sotto.connect(World.url, "words", null, Options(witnessAge = Double.NaN)) }
+    }
+
+    @Test
     fun `what can be no row and no key is asked for all the same`() {
         val asks = AtomicInteger()
         val counting = Transport { request -> http.call(request).also { if (request.path.endsWith("/ask")) asks.incrementAndGet() } }

@@ -4,6 +4,9 @@ import java.nio.file.Files
 import java.nio.file.Path
 import java.util.concurrent.TimeUnit
 
+/** Key of a witness that has cosigned nothing. */
+const val WITNESS = "w1.example+89d3dde6+BIqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c"
+
 /** A real `sotto serve` on a free port, with tables `words` and `hashes` (64 rows: the row's number, 32 times). */
 object World {
     private val command = System.getProperty("sotto.command")
@@ -23,7 +26,7 @@ object World {
         val encoded = run("encode", "$words", "--key", "word", "--value", "meaning", *scheme, "--out", "$tables/words")
         pin = fact(encoded, "public key")
         snapshot = fact(encoded, "snapshot")
-        otherPin = fact(run("encode", "$hashes", "--row-bytes", "32", *scheme, "--out", "$tables/hashes"), "public key")
+        otherPin = fact(run("encode", "$hashes", "--row-bytes", "32", *scheme, "--post-quantum", "--out", "$tables/hashes"), "public key")
         val any = arrayOf("--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
         val server = ProcessBuilder(command, "serve", "$tables/words", "$tables/hashes", *any).redirectErrorStream(true).start()
         Runtime.getRuntime().addShutdownHook(Thread { server.destroy() })
