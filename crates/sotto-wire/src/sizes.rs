@@ -12,10 +12,6 @@ pub const MAX_QUERIES: u16 = 64;
 /// query of kilobytes may request a record of many megabytes.
 pub const MAX_ANSWERS_BYTES: u64 = 64 << 20;
 
-/// Largest size in bytes of a catalog that a client reads. Chunk digests of a 4 GiB artifact take
-/// 256 KiB.
-pub const MAX_CATALOG_BYTES: u64 = 16 << 20;
-
 /// Largest size in bytes of a list of tables that a client reads.
 pub const MAX_TABLES_BYTES: u64 = 1 << 20;
 

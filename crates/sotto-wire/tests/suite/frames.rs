@@ -241,6 +241,18 @@ fn frames_of_unequal_or_no_items_are_not_made() {
 }
 
 #[test]
+fn a_request_changes_its_session_and_nothing_else() {
+    let (before, after) = (SessionId([5; 16]), SessionId([6; 16]));
+    let mut request = query::encode(&PIN, &before, &[b"aa", b"bb"]).unwrap();
+    assert!(query::replace_session(&mut request, &after));
+    assert_eq!(request, query::encode(&PIN, &after, &[b"aa", b"bb"]).unwrap());
+    let mut answer = answer::encode(&PIN, &[[7; 64]]).unwrap();
+    let kept = answer.clone();
+    assert!(!query::replace_session(&mut answer, &after));
+    assert_eq!(answer, kept);
+}
+
+#[test]
 fn a_session_id_does_not_print() {
     assert_eq!(format!("{:?}", SessionId([7; 16])), "SessionId(..)");
 }
@@ -258,10 +270,9 @@ fn evaluations_have_a_size_that_their_number_fixes() {
         let head = evaluate::EvaluationHead::parse(&request).unwrap();
         assert_eq!((head.pin, head.count, head.elements(&request).unwrap()), (PIN, count, asked.clone()));
         assert_eq!(evaluate::decode_answer(&answer, &PIN, count).unwrap(), (asked, proof));
-        assert!(
-            evaluate::decode_answer(&answer, &PIN, count + 1).is_err(),
-            "another number than was asked for"
-        );
+        // Another number than was asked for.
+        let refused = FrameError::Count { got: u64::from(count) };
+        assert_eq!(evaluate::decode_answer(&answer, &PIN, count + 1), Err(refused));
         let read = |body: &[u8]| evaluate::EvaluationHead::parse(body).and_then(|head| head.elements(body));
         for length in 0..request.len() {
             assert!(read(&request[..length]).is_err());

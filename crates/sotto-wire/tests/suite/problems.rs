@@ -1,7 +1,7 @@
 //! Refusals are decoded as they were encoded, and bodies of others get a sensible code.
 
 use proptest::prelude::*;
-use sotto_core::{Costs, Epoch};
+use sotto_core::{Costs, Diagnose, Epoch, ErrorKind, Exit};
 use sotto_wire::{MessageSizes, Problem, ProblemCode, Timing, routes};
 use std::time::Duration;
 
@@ -31,15 +31,79 @@ fn the_spec_lists_every_code_with_its_status() {
 
 #[test]
 fn a_foreign_body_takes_its_meaning_from_the_status() {
-    assert_eq!(Problem::read(502, b"<html>bad gateway</html>").code, ProblemCode::NotReady);
-    assert_eq!(Problem::read(429, b"").code, ProblemCode::Busy);
-    assert_eq!(Problem::read(418, b"[]").code, ProblemCode::Malformed);
+    let meanings = [
+        (404, ProblemCode::NoSuchRoute),
+        (405, ProblemCode::WrongMethod),
+        (408, ProblemCode::TooSlow),
+        (409, ProblemCode::StaleEpoch),
+        (410, ProblemCode::EpochExpired),
+        (413, ProblemCode::TooLarge),
+        (416, ProblemCode::BadRange),
+        (418, ProblemCode::Malformed),
+        (429, ProblemCode::Busy),
+        (500, ProblemCode::Internal),
+        (501, ProblemCode::Internal),
+        (502, ProblemCode::NotReady),
+        (504, ProblemCode::NotReady),
+        (505, ProblemCode::Internal),
+    ];
+    for (status, code) in meanings {
+        assert_eq!(Problem::read(status, b"<html>bad gateway</html>").code, code, "{status}");
+    }
     assert_eq!(
         Problem::read(409, br#"{"code":"made-up-tomorrow","message":"m"}"#).code,
         ProblemCode::StaleEpoch
     );
     let huge = format!(r#"{{"code":"busy","message":"{}"}}"#, "x".repeat(5000));
     assert!(Problem::read(429, huge.as_bytes()).message.contains("no readable reason"));
+}
+
+/// Programs take the kind of error and the exit code from it, and people the line.
+#[test]
+fn a_refusal_says_what_it_means_for_a_program() {
+    let judged = |code| {
+        let problem = Problem::new(code, "m");
+        let diagnosis = problem.diagnosis();
+        (diagnosis.kind, diagnosis.exit)
+    };
+    assert_eq!(judged(ProblemCode::NoSuchTable), (ErrorKind::Peer, Exit::Missing));
+    assert_eq!(judged(ProblemCode::NotLogged), (ErrorKind::Peer, Exit::Missing));
+    for code in [ProblemCode::Malformed, ProblemCode::BadQuery, ProblemCode::BadKeys] {
+        assert_eq!(judged(code), (ErrorKind::Peer, Exit::Peer));
+    }
+    assert_eq!(judged(ProblemCode::WrongMethod), (ErrorKind::Peer, Exit::Peer));
+    assert_eq!(judged(ProblemCode::Internal), (ErrorKind::Peer, Exit::Peer));
+    assert_eq!(judged(ProblemCode::StaleEpoch), (ErrorKind::Peer, Exit::Refused));
+    assert_eq!(judged(ProblemCode::Busy), (ErrorKind::Network, Exit::Refused));
+    let problem = Problem::new(ProblemCode::EpochAhead, "epoch 9 is not here");
+    let line = "epoch 9 is not here (epoch-ahead): wait a little, or fetch the catalog from this server";
+    assert_eq!(problem.to_string(), line);
+}
+
+/// A function for each route that has names in it.
+#[test]
+fn paths_fill_the_patterns_in() {
+    let filled = |pattern: &str| {
+        [("{table}", "t"), ("{stack}", "s"), ("{digest}", "d"), ("{key}", "k"), ("{*path}", "tile/0/000")]
+            .iter()
+            .fold(pattern.to_owned(), |path, (name, value)| path.replace(name, value))
+    };
+    let paths = [
+        (routes::TABLE, routes::table("t", None)),
+        (routes::KEYS, routes::keys("t")),
+        (routes::QUERY, routes::query("t")),
+        (routes::STREAM, routes::stream("t")),
+        (routes::HINTS, routes::hints("t")),
+        (routes::EVALUATE, routes::evaluate("t")),
+        (routes::STACK, routes::stack("s")),
+        (routes::ARTIFACT, routes::artifact("d")),
+        (routes::LOG_PROOF, routes::log_proof("k", "d")),
+        (routes::LOG_FILE, routes::log_file("k", "tile/0/000")),
+    ];
+    for (pattern, path) in paths {
+        assert_eq!(path, filled(pattern));
+    }
+    assert_eq!(routes::table("t", Some(Epoch(3))), "/v1/tables/t?epoch=3");
 }
 
 #[test]

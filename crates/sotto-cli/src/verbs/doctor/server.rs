@@ -10,10 +10,11 @@ use crate::verbs::doctor::{Findings, files};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, ProtocolVersion, RootCertStore, StreamOwned};
+use sotto_catalog::signed::MAX_SIGNED_BYTES;
 use sotto_catalog::{Catalog, SignedCatalog};
 use sotto_client::transport::http::HttpTransport;
 use sotto_client::transport::{Request, Transport};
-use sotto_wire::sizes::{MAX_CATALOG_BYTES, MAX_PROBLEM_BYTES, MessageSizes};
+use sotto_wire::sizes::{MAX_PROBLEM_BYTES, MessageSizes};
 use sotto_wire::{Problem, ProblemCode, routes};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -173,7 +174,7 @@ fn tables(url: &str, http: &mut HttpTransport, findings: &mut Findings) -> Resul
     let mut all = Vec::new();
     for name in &list.tables {
         let about = format!("{url} {name}");
-        let signed = fetch(http, Request::get(routes::table(name, None), MAX_CATALOG_BYTES))?;
+        let signed = fetch(http, Request::get(routes::table(name, None), MAX_SIGNED_BYTES as u64))?;
         let catalog = SignedCatalog::parse(&signed).and_then(|signed| signed.verify(None));
         let catalog = match catalog {
             Ok(catalog) => catalog,

@@ -11,6 +11,7 @@ use crate::verbs::inspect::stack::{StackInfo, StackReport};
 use crate::{apple, download, is_url, table_summary};
 use schemars::JsonSchema;
 use serde::Serialize;
+use sotto_catalog::signed::MAX_SIGNED_BYTES;
 use sotto_catalog::{Catalog, KeyKind, SignedCatalog, SignedStack, Stack, TableKind, TableNameError};
 use sotto_client::state::inspect::{StateInfo, inspect as states};
 use sotto_client::transport::Request;
@@ -22,7 +23,6 @@ use sotto_db::parts::open_parts;
 use sotto_db::residency::PageKind;
 use sotto_db::{DbError, ImageFile, ImageProblem, Inspection, StackDir, TableDir};
 use sotto_wire::routes;
-use sotto_wire::sizes::MAX_CATALOG_BYTES;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -293,7 +293,7 @@ fn inspect_server(args: &Inspect, screen: Screen) -> Result<Report> {
     let mut rows: Vec<_> = stacks.iter().map(|stack| stack_row(&stack.document)).collect();
     let mut tables = Vec::new();
     for name in &names {
-        let signed = fetch(&mut server, Request::get(routes::table(name, None), MAX_CATALOG_BYTES))?;
+        let signed = fetch(&mut server, Request::get(routes::table(name, None), MAX_SIGNED_BYTES as u64))?;
         let signed = SignedCatalog::parse(&signed)?;
         let catalog = signed.verify(None)?;
         let entry = sotto_registry::find(&catalog.scheme);
