@@ -9,7 +9,7 @@ pub use crate::rows_root::MAX_ROWS;
 use crate::symmetric::{self, SymmetricLayer};
 pub use crate::table::LayerEntry;
 use crate::{
-    ArtifactEntry, BitPosition, CatalogError, Hex32, Packing, Result, RowsRoot, TableKind, TableName,
+    Anchor, ArtifactEntry, BitPosition, CatalogError, Hex32, Packing, Result, RowsRoot, TableKind, TableName,
     ValueKind,
 };
 pub use layers::{TableTerms, gate};
@@ -76,6 +76,10 @@ pub struct Catalog {
     /// A small table with the newest changes, queried in the same round. A client that does not
     /// query it reads this epoch, which is older but not wrong.
     pub sidecar: Option<Sidecar>,
+    /// State of another system that the epoch was made from, such as a block of a chain; `None` if
+    /// the publisher names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<Anchor>,
     /// Attribution of the data, in the words that its license requires.
     pub attribution: Option<String>,
     /// Time of creation, in seconds since 1970.
@@ -279,6 +283,10 @@ impl Document for Catalog {
 
     fn epoch(&self) -> Epoch {
         self.epoch
+    }
+
+    fn anchor(&self) -> Option<&Anchor> {
+        self.anchor.as_ref()
     }
 
     fn check_header(bytes: &[u8]) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Documents that a publisher signs: JSON text of a format, with a version and a size limit.
 
-use crate::{CatalogError, Hex32, Result, TableName};
+use crate::{Anchor, CatalogError, Hex32, Result, TableName};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sotto_core::Epoch;
@@ -23,6 +23,9 @@ pub trait Document: Serialize + DeserializeOwned {
 
     /// Epoch that the document describes.
     fn epoch(&self) -> Epoch;
+
+    /// State of another system that the epoch was made from, if the publisher names one.
+    fn anchor(&self) -> Option<&Anchor>;
 
     /// BLAKE3 digest of the text: an epoch has exactly one.
     ///

@@ -19,6 +19,7 @@
 //! |---|---|
 //! | [`catalog`] | the catalog: parsed totally, checked for consistency |
 //! | [`table`] | table names; index, range and keyword tables; the meaning of a row's bytes |
+//! | [`anchor`] | the state of another system that an epoch was made from |
 //! | [`batch_access`] | a stack whose tables are the buckets of a batch code |
 //! | [`stack`] | a layer, the tables under it, and its public files |
 //! | [`document`] | what catalogs and stacks have in common: JSON text with a version and a limit |
@@ -38,6 +39,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+pub mod anchor;
 pub mod batch_access;
 pub mod bit_position;
 pub mod catalog;
@@ -54,7 +56,9 @@ pub mod stack;
 pub mod succession;
 pub mod symmetric;
 pub mod table;
+mod text;
 
+pub use anchor::{Anchor, AnchorError};
 pub use batch_access::BatchAccess;
 pub use bit_position::BitPosition;
 pub use catalog::{Catalog, LayerEntry, Sidecar, TableTerms};

@@ -6,7 +6,7 @@
 //! tables are opened one after the other.
 
 use crate::document::{self, Document};
-use crate::{Catalog, CatalogError, Hex32, LayerEntry, Result, TableName};
+use crate::{Anchor, Catalog, CatalogError, Hex32, LayerEntry, Result, TableName};
 use serde::{Deserialize, Serialize};
 use sotto_core::Epoch;
 
@@ -46,6 +46,10 @@ pub struct Stack {
     pub shards: Vec<Shard>,
     /// Public files of the stack.
     pub files: Vec<StackFile>,
+    /// State of another system that the epoch was made from, such as a block of a chain; `None` if
+    /// the publisher names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<Anchor>,
     /// Attribution of the data, in the words that its license requires.
     pub attribution: Option<String>,
     /// Time of creation, in seconds since 1970.
@@ -156,6 +160,10 @@ impl Document for Stack {
 
     fn epoch(&self) -> Epoch {
         self.epoch
+    }
+
+    fn anchor(&self) -> Option<&Anchor> {
+        self.anchor.as_ref()
     }
 
     /// Checks that nothing is named twice. Unknown layers are detected by the code that uses them.

@@ -1,72 +1,23 @@
 //! Table names and layers; index, range and keyword tables; and the meaning of a row's bytes.
 
+use crate::text::checked_text;
 use crate::{CatalogError, Hex32, HexBytes, Result};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Artifact, Epoch};
 use sotto_math::modulus::divide;
-use std::fmt;
 use std::net::Ipv4Addr;
 use std::ops::Range;
-use std::str::FromStr;
 
-/// Name of a table or a stack: 1 to 64 characters of `a-z`, `0-9` and `-`, so that it can be used
-/// in a path as it is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(try_from = "String", into = "String")]
-pub struct TableName(String);
-
-impl TableName {
-    /// Text of the name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-/// Error for text that cannot be the name of a table or a stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected a table name of 1 to 64 characters of a-z, 0-9 and '-'")]
-pub struct TableNameError;
-
-impl From<TableNameError> for CatalogError {
-    fn from(error: TableNameError) -> Self {
-        CatalogError::invalid("table", error.to_string())
-    }
-}
-
-impl FromStr for TableName {
-    type Err = TableNameError;
-    fn from_str(text: &str) -> Result<Self, TableNameError> {
+checked_text! {
+    /// Name of a table or a stack: 1 to 64 characters of `a-z`, `0-9` and `-`, so that it can be used
+    /// in a path as it is.
+    TableName,
+    /// Error for text that cannot be the name of a table or a stack.
+    TableNameError = "expected a table name of 1 to 64 characters of a-z, 0-9 and '-'",
+    "table",
+    |text| {
         let allowed = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-        if (1..=64).contains(&text.len()) && text.bytes().all(allowed) {
-            return Ok(TableName(text.to_owned()));
-        }
-        Err(TableNameError)
-    }
-}
-
-impl TryFrom<String> for TableName {
-    type Error = TableNameError;
-    fn try_from(text: String) -> Result<Self, TableNameError> {
-        text.parse()
-    }
-}
-
-impl From<TableName> for String {
-    fn from(name: TableName) -> String {
-        name.0
-    }
-}
-
-impl AsRef<str> for TableName {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for TableName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        (1..=64).contains(&text.len()) && text.bytes().all(allowed)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Result};
 use crate::files;
 use crate::screen::progress::{ProgressLine, StageUnit};
 use crate::screen::{Screen, units};
-use sotto_catalog::{Hex32, PublicKey, TableName};
+use sotto_catalog::{Anchor, Hex32, PublicKey, TableName};
 use sotto_client::cache::Keyring;
 use sotto_client::stack::BatchStack;
 use sotto_client::table::{Builder, OpenOptions, Progress, Stage, TableEvent};
@@ -41,6 +41,10 @@ pub(crate) struct ConnectArgs {
     /// Accept only the epoch with this snapshot digest, as `sotto inspect` prints it
     #[arg(long, value_name = "DIGEST", help_heading = TRUST)]
     snapshot: Option<Hex32>,
+    /// Accept only an epoch made from this state of another system, such as a block of a chain
+    /// (`sotto encode --anchor`)
+    #[arg(long, value_name = "TEXT", help_heading = TRUST)]
+    anchor: Option<Anchor>,
     /// Accept only what is in the publisher's log and this witness cosigned; repeatable
     #[arg(long = "witness", value_name = "NAME+ID+BASE64", help_heading = TRUST)]
     witnesses: Vec<WitnessKey>,
@@ -154,6 +158,7 @@ impl ConnectArgs {
         let options = OpenOptions {
             pin: self.pin,
             snapshot: self.snapshot,
+            anchor: self.anchor.clone(),
             witnesses: self.witnesses.clone(),
             witnesses_needed: self.witness_quorum,
             policy: self.policy.as_deref().map(read_policy).transpose()?.map(Arc::new),

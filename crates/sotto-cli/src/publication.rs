@@ -9,7 +9,7 @@
 
 use crate::connect_args::duration;
 use crate::failure::{Exit, Failure, Result};
-use sotto_catalog::{BatchAccess, Catalog, SigningKey, TableKind};
+use sotto_catalog::{Anchor, BatchAccess, Catalog, SigningKey, TableKind};
 use sotto_core::{Compose, SchemeEntry};
 use sotto_db::epoch::{KEY, LOCK, OPRF_KEY};
 use sotto_db::ingest::{ColumnSelector, SourceLayout};
@@ -29,6 +29,10 @@ pub(crate) struct PublishArgs {
     /// Lifetime of the catalog: 7d, 12h; 0: no limit [default: no limit; for an update, as before]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     expires: Option<Duration>,
+    /// State of another system that the table is made from, such as a block of a chain; clients can
+    /// demand it (`sotto get --anchor`)
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) anchor: Option<Anchor>,
     /// Sign with ML-DSA-44 too, which a quantum computer does not break: adds such a key to the file
     /// of the signing key. Later epochs are then signed with both
     #[arg(long)]
@@ -43,7 +47,7 @@ impl PublishArgs {
 
     /// Whether any of the arguments was given.
     pub(crate) fn is_given(&self) -> bool {
-        self.catalog_log.is_some() || self.expires.is_some() || self.post_quantum
+        self.catalog_log.is_some() || self.expires.is_some() || self.anchor.is_some() || self.post_quantum
     }
 
     /// The lifetime that was given, in seconds.

@@ -58,6 +58,9 @@ pub(crate) fn lines(
         let safe = text.chars().map(|c| if c.is_control() { ' ' } else { c });
         lines.push(("attribution", safe.collect()));
     }
+    if let Some(anchor) = &catalog.anchor {
+        lines.push(("anchor", anchor.to_string()));
+    }
     if let Some(expires) = catalog.expires {
         lines.push(("expires", until(expires)));
     }

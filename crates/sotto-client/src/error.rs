@@ -12,7 +12,7 @@ pub use sotto_core::{Diagnose, Diagnosis, ErrorKind, Exit, Fault};
 
 #[cfg(feature = "cache")]
 use cache::CacheError;
-use sotto_catalog::{CatalogError, Hex32, PublicKey, TableName, TableNameError};
+use sotto_catalog::{Anchor, CatalogError, Hex32, PublicKey, TableName, TableNameError};
 use sotto_core::{Epoch, Error};
 use sotto_oprf::OprfError;
 use sotto_wire::{FrameError, Problem};
@@ -134,6 +134,21 @@ pub enum ClientError {
         found: Hex32,
         /// Digest that the caller named.
         expected: Hex32,
+    },
+    /// The anchor differs from the one that the caller named.
+    #[error(
+        "expected anchor {expected} of {table}, got {} (epoch {epoch})",
+        found.as_ref().map_or("none", Anchor::as_str)
+    )]
+    OtherAnchor {
+        /// Name of the table or stack.
+        table: TableName,
+        /// Epoch that the server shows.
+        epoch: Epoch,
+        /// Anchor of that epoch.
+        found: Option<Anchor>,
+        /// Anchor that the caller named.
+        expected: Anchor,
     },
     /// The catalog has expired.
     #[error("the table's catalog of epoch {epoch} expired {} hours ago", ago / 3600)]

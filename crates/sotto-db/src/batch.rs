@@ -128,6 +128,7 @@ pub fn encode_batch(
         layers: BatchAccess::layers(&kind, &above, &params),
         shards,
         files: Vec::new(),
+        anchor: options.anchor.clone(),
         attribution: options.attribution.clone(),
         created,
         expires,

@@ -14,7 +14,7 @@ use crate::{DbError, ImageFile, Result, WriteLock};
 use serde::Serialize;
 use sotto_catalog::catalog::FORMAT;
 use sotto_catalog::{
-    Catalog, Document, LayerEntry, RowsRoot, SigningKey, TableKind, TableName, ValueKind, symmetric,
+    Anchor, Catalog, Document, LayerEntry, RowsRoot, SigningKey, TableKind, TableName, ValueKind, symmetric,
 };
 use sotto_core::{Artifact, Epoch, Goal, Misuse, PartEntry, SchemeEntry, Section, TableShape};
 use std::path::PathBuf;
@@ -46,6 +46,8 @@ pub struct EncodeOptions<'a> {
     pub verified: RowProofs,
     /// Number of encoding threads; `None` for one per core.
     pub threads: Option<usize>,
+    /// State of another system that the table is made from, if it has to be named.
+    pub anchor: Option<Anchor>,
     /// Attribution of the data, in the words that its license requires.
     pub attribution: Option<String>,
     /// Seconds for which the catalog is valid; `None` for no expiry.
@@ -70,6 +72,7 @@ impl<'a> EncodeOptions<'a> {
             set: None,
             verified: RowProofs::No,
             threads: None,
+            anchor: None,
             attribution: None,
             lifetime: None,
             key,
@@ -215,6 +218,7 @@ pub fn encode_pieces(
         rows_root: RowsRoot { path: None, ..layout.root() },
         layers: options.layers.clone(),
         sidecar: None,
+        anchor: options.anchor.clone(),
         attribution: options.attribution.clone(),
         created,
         expires,

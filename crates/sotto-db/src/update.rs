@@ -20,7 +20,7 @@ use changes::{ChangeSet, ChangeTarget};
 use next_epoch::{NextEpoch, SolvedStrips, lifetime, update_image_fn};
 use rayon::prelude::*;
 use serde::Serialize;
-use sotto_catalog::{Catalog, LayerEntry, SigningKey};
+use sotto_catalog::{Anchor, Catalog, LayerEntry, SigningKey};
 use sotto_core::{Epoch, SchemeEntry};
 use sotto_oprf::{OprfError, SecretKey};
 use std::path::{Path, PathBuf};
@@ -46,6 +46,9 @@ pub struct UpdateOptions<'a> {
     /// Seconds for which the catalog is valid, 0 for no expiry; `None` for as long as the epoch
     /// before.
     pub lifetime: Option<u64>,
+    /// State of another system that the next epoch is made from, if it has to be named; that of the
+    /// epoch before is not kept.
+    pub anchor: Option<Anchor>,
     /// Key that signs the catalog; it is the one that signed the epoch before.
     pub key: &'a SigningKey,
 }
@@ -53,7 +56,7 @@ pub struct UpdateOptions<'a> {
 impl<'a> UpdateOptions<'a> {
     /// Default options, which find the columns of the file by themselves.
     pub fn new(key: &'a SigningKey) -> Self {
-        UpdateOptions { changes: ChangeFile::default(), threads: None, lifetime: None, key }
+        UpdateOptions { changes: ChangeFile::default(), threads: None, lifetime: None, anchor: None, key }
     }
 }
 

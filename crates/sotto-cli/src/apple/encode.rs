@@ -39,7 +39,7 @@ const SET: &str = "n_4096_logq_27_28_28_logt_5";
 pub(crate) struct AppleArgs {
     /// Make a table of Apple's private lookups
     #[arg(long, conflicts_with_all = ["scheme", "batch", "lookups", "goal", "row_proofs", "no_row_proofs", "signing_key",
-        "attribution", "catalog_log", "expires", "name", "probes", "slots", "band", "start", "end"])]
+        "attribution", "catalog_log", "expires", "anchor", "name", "probes", "slots", "band", "start", "end"])]
     apple: bool,
     /// Name of the use case in phones' requests [default: the directory's]
     #[arg(long, value_name = "NAME", requires = "apple")]
@@ -263,7 +263,7 @@ impl Update {
     pub(crate) fn apple(&self, dir: &TableDir, header: Option<bool>, screen: Screen) -> Result<Report> {
         if self.signing_key.is_some() || self.publish.is_given() {
             return Err(Failure::usage(
-                "--signing-key, --expires and --catalog-log do not apply to a table of Apple's lookups",
+                "--signing-key, --expires, --anchor and --catalog-log do not apply to a table of Apple's lookups",
             )
             .fix("omit them"));
         }

@@ -5,7 +5,7 @@ use super::*;
 use sotto_apple::image::ImageError;
 use sotto_apple::keyword::cuckoo::TableError;
 use sotto_binding::vector::VectorError;
-use sotto_catalog::{Hex32, PublicKey, TableName};
+use sotto_catalog::{Anchor, Hex32, PublicKey, TableName};
 use sotto_client::error::transport::Intermediary;
 use sotto_client::session::WitnessError;
 use sotto_core::{Budget, Epoch, ParamsError, PeerMisbehaved};
@@ -43,6 +43,8 @@ samples! {
     usize = 2;
     TableName = "table".parse().unwrap();
     Epoch = Epoch(3);
+    Anchor = "block-7".parse().unwrap();
+    Option<Anchor> = Some(sample());
     Hex32 = [7; 32].into();
     PublicKey = PublicKey::of_ed25519(Hex32::sample());
     Box<PublicKey> = Box::new(sample());
@@ -127,7 +129,8 @@ fn client() -> Vec<ClientError> {
         ClientError: CatalogDamaged(sample()) Frame(sample()) EpochChanged { asked, newest }
         NoDeltaChain { from, to, why } ClientDiscarded(sample()) Rollback { seen, offered }
         RetiredKey { key, by, until_epoch, epoch } OtherSigner { known, found } Equivocation { epoch, kept }
-        OtherSnapshot { table, epoch, found, expected } Expired { epoch, ago } WrongTable { asked, found }
+        OtherSnapshot { table, epoch, found, expected }
+        OtherAnchor { table, epoch, found, expected } Expired { epoch, ago } WrongTable { asked, found }
         UnknownScheme(sample()) ServerCount { id, servers, given } SameEndpoint { first, second, why }
         InsecurePlaintext(sample()) NoRowProofs(sample()) RowProofInvalid { table, epoch }
         CatalogsDiffer { server, epoch } NoCommonEpoch { server, epoch } MissingArtifact { artifact, bytes }

@@ -66,6 +66,7 @@ impl Update {
             changes: ChangeFile { file, columns, delete, encoding },
             threads: self.threads,
             lifetime: self.publish.given_lifetime(),
+            anchor: self.publish.anchor.clone(),
             key: &key,
         };
         match &stack {

@@ -389,3 +389,42 @@ fn lists_of_keys_are_answered_but_for_the_lines_that_are_none() {
     let names: Vec<_> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.contains(&"ips") && names.contains(&"w") && listed.lines().count() < 8, "{listed}");
 }
+
+/// A table is opened at the block that a client knows, for as long as its server answers for it.
+#[test]
+fn a_table_is_opened_at_the_anchor_that_was_named() {
+    let folder = Folder::new();
+    let source = folder.write("words.csv", "word,meaning\naria,air\n");
+    let dir = folder.text("words");
+    let keyed = ["--key", "word", "--value", "meaning", "--row-bytes", "12", "--scheme", "simplepir"];
+    let encode = ["encode", &source, "--out", &dir, "--anchor", "block-1"];
+    let encoded = sotto(&[&encode[..], &keyed].concat());
+    assert_eq!(encoded.code, 0, "{}", encoded.stderr);
+    assert!(run(&format!("inspect {dir}")).stdout.contains("block-1"));
+    let server = Served::start(&[&dir]);
+    let update = |meaning: &str, more: &[&str]| {
+        let changes = folder.write("changes.csv", format!("word,meaning\naria,{meaning}\n"));
+        sotto(&[&["update", &dir, &changes, "--json"], more].concat()).json();
+        server.reload();
+    };
+    let at = |anchor: &str| {
+        let args = ["get", "--server", &server.url, "--table", "words", "--no-cache", "--json"];
+        sotto(&[&args[..], &["--key", "aria", "--anchor", anchor]].concat())
+    };
+    assert_eq!(fields(&at("block-1").json(), "value"), ["air"]);
+    at("block-2").fails(5, &["expected anchor block-2", "got block-1 (epoch 1)", "a source of your own"]);
+
+    // The epoch before is still answered, and is the right one for whoever is a block behind.
+    update("song", &["--anchor", "block-2"]);
+    assert_eq!(fields(&at("block-2").json(), "value"), ["song"]);
+    assert_eq!(fields(&at("block-1").json(), "value"), ["air"]);
+    update("tune", &["--anchor", "block-3"]);
+    at("block-1").fails(5, &["expected anchor block-1", "got block-3 (epoch 3)"]);
+
+    // An update that names no anchor has none: the old one would be wrong.
+    update("tune", &[]);
+    at("block-2").fails(5, &["got none (epoch 4)"]);
+    assert_eq!(fields(&at("block-3").json(), "value"), ["tune"]);
+    let spaced = ["update", &dir, &source, "--anchor", "a block"];
+    sotto(&spaced).fails(2, &["1 to 128 visible ASCII characters"]);
+}

@@ -116,6 +116,11 @@ impl Diagnose for ClientError {
                 "ask the operator whether the server is ahead, behind, or shows another table; to continue with \
                  another snapshot, name it, with a digest from somebody you trust",
             ),
+            ClientError::OtherAnchor { .. } => Peer.diagnosis(
+                "other-anchor",
+                "if the server is behind, try again later or ask another one; if it is ahead, name the anchor that it \
+                 has, once you know it from a source of your own",
+            ),
             ClientError::Expired { .. } => Peer.diagnosis(
                 "expired",
                 "check this machine's clock, then ask the publisher: it is late, or somebody serves an old table",

@@ -3,7 +3,7 @@
 use super::registered_keys::RegisteredKeys;
 use super::trust::KnownSigner;
 use super::witness::{LogMemory, Witnesses};
-use sotto_catalog::{Hex32, PublicKey, TableName};
+use sotto_catalog::{Anchor, Hex32, PublicKey, TableName};
 use sotto_core::SchemeEntry;
 
 /// How to open a table.
@@ -16,6 +16,9 @@ pub struct SetupConfig {
     /// Digest of the only catalog to accept ([`sotto_catalog::Catalog::digest`]): no other epoch is
     /// followed.
     pub snapshot: Option<Hex32>,
+    /// The only anchor to accept: the newest epoch must have it, or the one before, which servers
+    /// still answer.
+    pub anchor: Option<Anchor>,
     /// What earlier sessions have seen of the table ([`super::Session::known`]).
     pub remembered: Option<KnownSigner>,
     /// Keys that an earlier session registered ([`super::Session::keys`]), to be used again if they
@@ -46,6 +49,7 @@ impl SetupConfig {
             table,
             pin: None,
             snapshot: None,
+            anchor: None,
             remembered: None,
             registered: None,
             servers: 1,

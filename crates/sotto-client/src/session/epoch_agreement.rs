@@ -87,11 +87,27 @@ impl VerifiedTable {
 }
 
 /// Fetches the catalog of every server, and returns the verified table once all show the same: that
-/// of epoch `at`, or the newest that each of them has.
+/// of epoch `at`, or the newest that each of them has; or the epoch before, if that has the anchor
+/// that the caller requires and the newest does not.
 ///
 /// # Errors
 /// As [`VerifiedTable::new`]; [`ClientError::NoCommonEpoch`], [`ClientError::CatalogsDiffer`].
 pub(super) fn agree(config: &SetupConfig, at: Option<Epoch>, io: &mut dyn SetupIo) -> Result<VerifiedTable> {
+    let table = agree_at(config, at, io)?;
+    let is_right = |table: &VerifiedTable| config.anchor == table.catalog.anchor;
+    if config.anchor.is_none() || at.is_some() || is_right(&table) || table.catalog.epoch.0 <= 1 {
+        return Ok(table);
+    }
+    match agree_at(config, Some(Epoch(table.catalog.epoch.0 - 1)), io) {
+        Ok(before) if is_right(&before) => Ok(before),
+        // The refusal names the newest anchor.
+        Ok(_) | Err(ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. }) => Ok(table),
+        Err(error) => Err(error),
+    }
+}
+
+/// As [`agree`], for any anchor.
+fn agree_at(config: &SetupConfig, at: Option<Epoch>, io: &mut dyn SetupIo) -> Result<VerifiedTable> {
     let request = CatalogRequest { config, at };
     let first = request.send(0, at, None, io)?;
     let mut others = Vec::new();

@@ -138,6 +138,7 @@ impl SessionSetup {
         let freshness = Freshness {
             kind: EntryKind::Catalog,
             snapshot: self.config.snapshot,
+            anchor: self.config.anchor.as_ref(),
             witnesses: self.config.witnesses.as_ref(),
             logs: &self.config.logs,
             now: io.now(),
@@ -152,9 +153,12 @@ impl SessionSetup {
         checked.map_err(|error| match (resumed, error) {
             // The snapshot may be the newest one, or there may be a newer epoch: the half-done
             // preparation is useless to this caller.
-            (Some(asked), ClientError::OtherSnapshot { .. } | ClientError::Expired { .. }) => {
-                ClientError::EpochChanged { asked, newest: None }
-            }
+            (
+                Some(asked),
+                ClientError::OtherSnapshot { .. }
+                | ClientError::OtherAnchor { .. }
+                | ClientError::Expired { .. },
+            ) => ClientError::EpochChanged { asked, newest: None },
             (_, error) => io.with_evidence(error, &self.config.table, &table.signed),
         })?;
         self.tree = table.nodes()?.map(Box::new);

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use sotto_catalog::CatalogError;
 use sotto_catalog::signed::SignedDocument;
 use sotto_catalog::succession::Statement;
-use sotto_catalog::{Document, Hex32, MlDsaPublicKey, PublicKey, SignerChange, TableName};
+use sotto_catalog::{Anchor, Document, Hex32, MlDsaPublicKey, PublicKey, SignerChange, TableName};
 use sotto_core::Epoch;
 use sotto_tlog::LogEntry;
 use sotto_tlog::catalogs::EntryKind;
@@ -198,10 +198,12 @@ impl Judge<'_> {
     }
 }
 
-/// What else a verified catalog or stack has to meet: the snapshot, the time, the publisher's log.
+/// What else a verified catalog or stack has to meet: the snapshot, the anchor, the time, the publisher's
+/// log.
 pub(crate) struct Freshness<'a> {
     pub(crate) kind: EntryKind,
     pub(crate) snapshot: Option<Hex32>,
+    pub(crate) anchor: Option<&'a Anchor>,
     pub(crate) witnesses: Option<&'a Witnesses>,
     pub(crate) logs: &'a LogMemory,
     /// The current time in seconds since 1970; without it nothing has expired.
@@ -209,7 +211,7 @@ pub(crate) struct Freshness<'a> {
 }
 
 impl Freshness<'_> {
-    /// Refuses a document of another snapshot, one that has expired, one whose previous key is no
+    /// Refuses a document of another snapshot or another anchor, one that has expired, one whose previous key is no
     /// longer accepted, and one that fails the check of its publisher's log, for which `send` carries
     /// requests to the first server.
     pub(crate) fn check<D: Document>(
@@ -226,6 +228,16 @@ impl Freshness<'_> {
             if found != expected {
                 return Err(ClientError::other_snapshot(name, epoch, found, expected));
             }
+        }
+        if let Some(expected) = self.anchor
+            && document.anchor() != Some(expected)
+        {
+            return Err(ClientError::OtherAnchor {
+                table: name.clone(),
+                epoch,
+                found: document.anchor().cloned(),
+                expected: expected.clone(),
+            });
         }
         if let (Some(expires), Some(now)) = (expires, self.now)
             && expires <= now

@@ -102,6 +102,7 @@ impl StackSource {
         let judge = Judge { name: &self.name, pin, snapshot, known, requested_epoch: None };
         let verified = judge.verify(&SignedStack::parse(signed)?)?;
         let (logs, witnesses) = (self.logs.clone(), self.options.required_witnesses());
+        let anchor = self.options.anchor.clone();
         let cache = self.cache.clone().filter(|_| witnesses.is_some());
         if let Some(cache) = &cache {
             cache.load_logs(&logs)?;
@@ -109,6 +110,7 @@ impl StackSource {
         let freshness = Freshness {
             kind: EntryKind::Stack,
             snapshot: self.options.snapshot,
+            anchor: anchor.as_ref(),
             witnesses: witnesses.as_ref(),
             logs: &logs,
             now: Some(now()),
@@ -146,6 +148,7 @@ impl StackSource {
         let options = OpenOptions {
             pin: Some(key),
             snapshot: self.options.snapshot.map(|_| shard.catalog),
+            anchor: None,
             witnesses: Vec::new(),
             witnesses_needed: None,
             policy: None,

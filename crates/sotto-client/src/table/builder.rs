@@ -16,7 +16,7 @@ use crate::cache::{Cache, Keyring};
 use crate::session::SetupConfig;
 use crate::transport::Transport;
 use crate::{ClientError, Result};
-use sotto_catalog::{Hex32, PublicKey};
+use sotto_catalog::{Anchor, Hex32, PublicKey};
 use sotto_core::SchemeEntry;
 use sotto_prg::ReseedingRng;
 use sotto_tlog::{Policy, WitnessKey};
@@ -57,6 +57,12 @@ impl<T> Builder<T> {
     /// Sets [`OpenOptions::snapshot`].
     pub fn snapshot(mut self, digest: Hex32) -> Self {
         self.options.snapshot = Some(digest);
+        self
+    }
+
+    /// Sets [`OpenOptions::anchor`].
+    pub fn anchor(mut self, anchor: Anchor) -> Self {
+        self.options.anchor = Some(anchor);
         self
     }
 
@@ -259,6 +265,7 @@ impl Builder<Table> {
         let config = SetupConfig {
             pin: options.pin,
             snapshot: options.snapshot,
+            anchor: options.anchor,
             witnesses,
             resolve: options.resolve,
             in_memory: options.state_in_memory,

@@ -10,7 +10,7 @@ use crate::ClientError;
 use crate::cache::keyring::{DEFAULT_KEY_AGE, DEFAULT_KEY_QUERIES};
 use crate::session::durable_query::RowCheck;
 use crate::session::witness::{DEFAULT_MAX_AGE, Witnesses};
-use sotto_catalog::{Hex32, PublicKey};
+use sotto_catalog::{Anchor, Hex32, PublicKey};
 use sotto_core::SchemeEntry;
 use sotto_tlog::{Policy, WitnessKey};
 use std::path::PathBuf;
@@ -32,6 +32,13 @@ pub struct OpenOptions {
     /// query is sent. Once the server no longer answers queries for this epoch, lookups fail with
     /// that error too: the table never moves on by itself.
     pub snapshot: Option<Hex32>,
+    /// Anchor of the only catalog or stack to accept: the state of another system, such as a block of
+    /// a chain, that this caller knows from that system. Any other is [`ClientError::OtherAnchor`],
+    /// before a query is sent. The epoch before the newest is accepted too, for as long as servers
+    /// answer for it; the epoch of a stack is always the newest.
+    ///
+    /// The server learns the anchor if it is that of the epoch before the newest.
+    pub anchor: Option<Anchor>,
     /// Witnesses that must have cosigned recently: only a catalog or stack that its publisher shows
     /// to everybody is accepted, one that is in the publisher's log under such a checkpoint.
     ///
@@ -162,6 +169,7 @@ impl Default for OpenOptions {
         OpenOptions {
             pin: None,
             snapshot: None,
+            anchor: None,
             witnesses: Vec::new(),
             witnesses_needed: None,
             policy: None,

@@ -77,6 +77,7 @@ pub(crate) fn publish_by(
         layers: BatchAccess::layers(&read.kind, &read.layers, &params),
         shards: tables.collect(),
         files: Vec::new(),
+        anchor: None,
         attribution: None,
         created: 1,
         expires: None,

@@ -112,6 +112,7 @@ pub fn server_with(scheme: &str, rows: u64, row_bytes: u64, lookups: u64) -> Ser
         rows_root: RowsRoot { root: Hex32::from([0; 32]), leaf_rows: 1, path: None },
         layers: Vec::new(),
         sidecar: None,
+        anchor: None,
         attribution: None,
         created: 0,
         expires: None,

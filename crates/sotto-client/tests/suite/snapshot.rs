@@ -133,3 +133,36 @@ fn two_servers_are_asked_about_one_snapshot() {
     assert_eq!(table.get(9).unwrap_err().code(), "other-snapshot");
     assert_eq!(query_bodies(&servers).map(|bodies| bodies.len()), [1, 1], "of the epoch that is over");
 }
+
+#[test]
+fn a_table_or_the_epoch_before_has_the_anchor_or_nothing_is_asked() {
+    let server = server(3000, 32);
+    let anchored = |anchor: &str| server.table().anchor(anchor.parse().unwrap());
+    let error = refused(&server, anchored("block-1").open());
+    assert_eq!((error.code(), error.fault()), ("other-anchor", Fault::Server));
+    assert!(error.to_string().contains("got none (epoch 1)"), "{error}");
+
+    server.with(|world| world.catalog.anchor = "block-1".parse().ok());
+    let mut table = anchored("block-1").open().unwrap();
+    assert_eq!(table.get(7).unwrap(), value(7, 32));
+    moves_on(&server);
+    server.with(|world| world.catalog.anchor = "block-2".parse().ok());
+    assert_eq!(anchored("block-2").open().unwrap().catalog().epoch, Epoch(2));
+    assert_eq!(anchored("block-1").open().unwrap().catalog().epoch, Epoch(1));
+    server.received();
+    let error = anchored("block-3").open().map(drop).unwrap_err();
+    assert!(error.to_string().contains("got block-2 (epoch 2)"), "{error}");
+    let paths = ["/v1/tables/squares", "/v1/tables/squares?epoch=1"];
+    assert!(server.received().iter().map(|request| request.path.as_str()).eq(paths));
+
+    // Epoch 1 is over once there is an epoch 3, and a table that was opened at its anchor stays there.
+    moves_on(&server);
+    server.with(|world| {
+        world.catalog.anchor = "block-3".parse().ok();
+        world.earlier.remove(0);
+    });
+    assert_eq!(table.get(1).unwrap_err().code(), "other-anchor");
+    assert_eq!(table.catalog().epoch, Epoch(1));
+    let error = anchored("block-1").open().map(drop).unwrap_err();
+    assert!(error.to_string().contains("got block-3 (epoch 3)"), "{error}");
+}

@@ -78,6 +78,7 @@ fn publish(dir: &StackDir, epoch: u64, layer: &str, shards: Vec<Shard>, files: &
         layers: vec![LayerEntry { name: layer.to_owned(), params: serde_json::json!({}) }],
         shards,
         files: files.iter().map(|(name, bytes)| StackFile::of(name.parse().unwrap(), bytes)).collect(),
+        anchor: None,
         attribution: None,
         created: 1,
         expires: None,

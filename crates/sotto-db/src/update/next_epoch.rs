@@ -135,6 +135,7 @@ impl NextEpoch<'_> {
         write_tree(&writer, catalog.rows_root.path, nodes, &new_nodes).map_err(|e| writer.failed(e))?;
 
         (catalog.created, catalog.expires) = validity(lifetime);
+        catalog.anchor = options.anchor.clone();
         let changed_rows = stored.map(|old| ChangedRows { old, rows });
         let published = ImageDraft {
             writer,

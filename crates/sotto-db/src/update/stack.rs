@@ -198,6 +198,7 @@ impl StackUpdate<'_> {
         stack.epoch = Epoch(stack.epoch.0.saturating_add(1));
         let lifetime = lifetime(self.options.lifetime, stack.created, stack.expires);
         (stack.created, stack.expires) = validity(lifetime);
+        stack.anchor = self.options.anchor.clone();
         let stage = ByteProgress::new(watch, "tables", self.buckets.len() as u64);
         let (mut tables_changed, mut written_bytes, mut client_bytes, mut artifact_bytes) = (0, 0, 0, 0u64);
         let mut of_shards = places(self.layers.code(), &self.changes.rows).into_iter();

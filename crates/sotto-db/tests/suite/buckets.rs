@@ -116,6 +116,7 @@ fn publish(folder: &Path, epoch: u64, table: &Memory, sizes: CodeSizes, key: &Si
         layers: BatchAccess::layers(&TableKind::Index, &[], &params),
         shards: shards.collect(),
         files: Vec::new(),
+        anchor: None,
         attribution: None,
         created: 1,
         expires: None,

@@ -31,6 +31,7 @@ pub(crate) fn clear_table(epoch: u64) -> Arc<TableEpoch> {
         rows_root: RowsRoot { root: Hex32::from([0; 32]), leaf_rows: 1, path: None },
         layers: Vec::new(),
         sidecar: None,
+        anchor: None,
         attribution: None,
         created: 0,
         expires: None,

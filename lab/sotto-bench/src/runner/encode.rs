@@ -98,6 +98,7 @@ pub(super) fn sign(
         rows_root: RowsRoot { root: Hex32::from([0; 32]), leaf_rows: 1, path: None },
         layers: Vec::new(),
         sidecar: None,
+        anchor: None,
         attribution: None,
         created: 0,
         expires: None,

@@ -124,6 +124,7 @@ impl EncodeJob<'_> {
             threads: self.threads,
             attribution: self.attribution.clone(),
             lifetime: self.publish.lifetime(),
+            anchor: self.publish.anchor.clone(),
             ..EncodeOptions::new(self.name.clone(), key)
         }
     }

@@ -382,7 +382,7 @@ fn stack(server: &mut HttpTransport, name: &str) -> Result<StackInfo> {
     let mut catalogs = Vec::new();
     for shard in &document.shards {
         let path = routes::table(shard.table.as_str(), Some(shard.epoch));
-        let catalog = SignedCatalog::parse(&fetch(server, Request::get(path, MAX_CATALOG_BYTES))?);
+        let catalog = SignedCatalog::parse(&fetch(server, Request::get(path, MAX_SIGNED_BYTES as u64))?);
         let catalog = catalog.and_then(|signed| signed.verify(None))?;
         if !shard.is(&catalog) {
             let text = format!("table {} differs from the one that stack {name} names", shard.table);

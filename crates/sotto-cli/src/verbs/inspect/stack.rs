@@ -134,6 +134,9 @@ impl StackInfo {
             ("snapshot", table_summary::snapshot(document.digest())),
             ("public key", public_key.to_string()),
         ]);
+        if let Some(anchor) = &document.anchor {
+            lines.push(("anchor", anchor.to_string()));
+        }
         if let Some(expires) = document.expires {
             lines.push(("expires", table_summary::until(expires)));
         }

@@ -180,6 +180,7 @@ impl Build {
                 .map(|(name, bytes)| Ok(StackFile::of(name.parse()?, bytes)))
                 .collect::<sotto_catalog::Result<_>>()
                 .map_err(|e| Failure::internal(e.to_string()))?,
+            anchor: self.publish.anchor.clone(),
             attribution: None,
             created,
             expires: self.publish.lifetime().map(|lifetime| created.saturating_add(lifetime)),

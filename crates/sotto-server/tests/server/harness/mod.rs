@@ -104,6 +104,7 @@ impl EncodedTable {
             rows_root: RowsRoot { root: Hex32::from([0; 32]), leaf_rows: 1, path: None },
             layers: vec![],
             sidecar: None,
+            anchor: None,
             attribution: None,
             created: 0,
             expires: None,
