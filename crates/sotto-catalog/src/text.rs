@@ -2,7 +2,12 @@
 
 /// Defines a type of checked text, with its error and its conversions.
 macro_rules! checked_text {
-    ($(#[doc = $doc:literal])+ $name:ident, $(#[doc = $error_doc:literal])+ $error:ident = $message:literal, $field:literal, $check:expr) => {
+    (
+        $(#[doc = $doc:literal])+ $name:ident,
+        $(#[doc = $error_doc:literal])+ $error:ident = $message:literal,
+        $field:literal,
+        $check:expr
+    ) => {
         $(#[doc = $doc])+
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

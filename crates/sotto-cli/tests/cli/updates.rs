@@ -407,24 +407,24 @@ fn a_table_is_opened_at_the_anchor_that_was_named() {
         sotto(&[&["update", &dir, &changes, "--json"], more].concat()).json();
         server.reload();
     };
-    let at = |anchor: &str| {
-        let args = ["get", "--server", &server.url, "--table", "words", "--no-cache", "--json"];
-        sotto(&[&args[..], &["--key", "aria", "--anchor", anchor]].concat())
-    };
-    assert_eq!(fields(&at("block-1").json(), "value"), ["air"]);
-    at("block-2").fails(5, &["expected anchor block-2", "got block-1 (epoch 1)", "a source of your own"]);
+    let args = ["get", "--server", &server.url, "--table", "words", "--no-cache", "--key", "aria"];
+    let get_at = |anchor: &str, more: &[&str]| sotto(&[&args[..], &["--anchor", anchor], more].concat());
+    let at = |anchor: &str| fields(&get_at(anchor, &["--json"]).json(), "value");
+    let refused = |anchor: &str, words: &[&str]| get_at(anchor, &[]).fails(5, words);
+    assert_eq!(at("block-1"), ["air"]);
+    refused("block-2", &["expected anchor block-2", "got block-1 (epoch 1)", "a source of your own"]);
 
     // The epoch before is still answered, and is the right one for whoever is a block behind.
     update("song", &["--anchor", "block-2"]);
-    assert_eq!(fields(&at("block-2").json(), "value"), ["song"]);
-    assert_eq!(fields(&at("block-1").json(), "value"), ["air"]);
+    assert_eq!(at("block-2"), ["song"]);
+    assert_eq!(at("block-1"), ["air"]);
     update("tune", &["--anchor", "block-3"]);
-    at("block-1").fails(5, &["expected anchor block-1", "got block-3 (epoch 3)"]);
+    refused("block-1", &["expected anchor block-1", "got block-3 (epoch 3)"]);
 
     // An update that names no anchor has none: the old one would be wrong.
     update("tune", &[]);
-    at("block-2").fails(5, &["got none (epoch 4)"]);
-    assert_eq!(fields(&at("block-3").json(), "value"), ["tune"]);
+    refused("block-2", &["got none (epoch 4)"]);
+    assert_eq!(at("block-3"), ["tune"]);
     let spaced = ["update", &dir, &source, "--anchor", "a block"];
     sotto(&spaced).fails(2, &["1 to 128 visible ASCII characters"]);
 }
