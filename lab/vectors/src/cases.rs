@@ -1,6 +1,7 @@
 //! The lookups to record: one for each scheme of the registry, and one for each layer, of tables that
-//! are asked by key, symmetric, or asked for several rows at once; one of a publisher with two keys; a case's encoded tables, with
-//! catalogs that are signed again without the time of day; and seeds that anyone can compute.
+//! are asked by key, symmetric, or asked for several rows at once; one of a publisher with two keys; a
+//! case's encoded tables, with catalogs that are signed again without the time of day; and seeds that
+//! anyone can compute.
 
 use crate::Failure;
 use rand_chacha::ChaCha20Rng;
