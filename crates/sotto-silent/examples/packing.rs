@@ -15,10 +15,10 @@ use sotto_lattice::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
-use sotto_silent::groups::Groups;
-use sotto_silent::lattice::{self, DIGITS, N, NORM, Q_BITS, SIGMA};
+use sotto_silent::groups::{Groups, MaskLayout};
+use sotto_silent::lattice::{self, N, NORM, PackingDigits, Q_BITS, SIGMA};
 use sotto_silent::one_hot::OneHot;
-use sotto_silent::packed_groups::{self, PackedGroups};
+use sotto_silent::packed_groups::PackedGroups;
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::{MessageBits, VectorEncryptor};
 use sotto_testkit::memory::MemorySink;
@@ -135,7 +135,7 @@ fn merged(samples: &Samples, gadget: Gadget) -> [Measurement; 2] {
 /// Packs with InspiRING: weights in an image, and a pass over them.
 fn inspiring(samples: &Samples, keys: &[Vec<u64>]) -> Measurement {
     let ring = &samples.ring;
-    let packed = PackedGroups::new(Groups::new(N, 1), BITS, packed_groups::MaskLayout::Whole).unwrap();
+    let packed = PackedGroups::new(Groups::new(N, 1), BITS, MaskLayout::Whole).unwrap();
     let sink = MemorySink::new();
     sink.reserve(Section::Resident, packed.bytes()).unwrap();
     let write = || packed.write(0..1, |_| Ok(samples.masks.clone()), || (), Section::Resident.into(), &sink);
@@ -148,10 +148,10 @@ fn inspiring(samples: &Samples, keys: &[Vec<u64>]) -> Measurement {
         let keys = packed.keys(keys).unwrap();
         packed.ciphers(weights, &[&keys], &products).pop().unwrap().pop().unwrap()
     });
-    let predicted = steps::inspiring(N, &DIGITS, ring.log2_q(LEVEL), SIGMA * SIGMA, NORM);
+    let predicted = steps::inspiring(N, &PackingDigits::TWO.digits, ring.log2_q(LEVEL), SIGMA * SIGMA, NORM);
     Measurement {
         name: "InspiRING",
-        gadget: lattice::gadget().unwrap(),
+        gadget: PackingDigits::TWO.gadget().unwrap(),
         key_polynomials: keys.len(),
         known_bytes: packed.bytes(),
         offline,
@@ -167,8 +167,8 @@ fn main() {
 
 fn compare() {
     let ring = lattice::ring().unwrap();
-    let encryption = VectorEncryptor::new(1, PlainModulus::BYTES).unwrap();
-    let (query, secret) = encryption.sum(1, OneHot::new(0, 1), BITS, &mut seeded("query"));
+    let encryption = VectorEncryptor::new(1, PlainModulus::PAIR).unwrap();
+    let (query, secret) = encryption.sum((1, N), OneHot::new(0, 1), BITS, &mut seeded("query"));
     let samples = Samples::new(&ring, secret);
     let gadgets =
         [(3, 17, 0), (4, 13, 0)].map(|(digits, base, drop)| Gadget::new(digits, base, drop).unwrap());

@@ -30,7 +30,7 @@
 //! who fills a table such that they are not has found short numbers that a random linear map modulo
 //! q takes to values of their choice: ring-SIS.
 
-use crate::lattice::{DIGITS, N, NORM, Q, Q_BITS, SIGMA};
+use crate::lattice::{N, NORM, Q, Q_BITS, SIGMA};
 use crate::one_hot;
 use crate::plain_modulus::PlainModulus;
 use crate::unit_vector::MessageBits;
@@ -68,7 +68,8 @@ fn of_samples(
     let unit = |kept: u32| q * (-f64::from(kept)).exp2();
     let terms = terms as f64;
     let vector = words as f64 * plain.most() * plain.most();
-    let switches = |error: f64, norm: f64| steps::inspiring_few(N, samples, &DIGITS, q.log2(), error, norm);
+    let digits = plain.packing().digits;
+    let switches = |error: f64, norm: f64| steps::inspiring_few(N, samples, &digits, q.log2(), error, norm);
     let mask = unit(bits.mask).powi(2) * NORM / 4.0;
     let errors = terms * terms * (vector * SIGMA * SIGMA + switches(SIGMA * SIGMA, NORM)) + mask;
     let lost = |dropped| steps::truncated(0.0, dropped);

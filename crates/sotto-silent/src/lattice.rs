@@ -35,9 +35,58 @@ pub const LAW: Distribution = Distribution::Ternary;
 /// Mean squared norm of a secret.
 pub const NORM: f64 = N as f64 * 2.0 / 3.0;
 
-/// The digits of a switch when products are packed: two of 16 bits, without the 18 lowest bits.
-/// Dropping these adds as much noise as the digits themselves.
-pub const DIGITS: GadgetNoise = GadgetNoise { count: 2, base_log2: 16, drop_log2: 18 };
+/// The digits of a switch when products are packed, and the bytes of the packing weights, which are
+/// sums of as many digits as there are switches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PackingDigits {
+    /// The digits.
+    pub digits: GadgetNoise,
+    /// Bytes of a weight. Weights of uniform digits stay below by ten standard deviations and more.
+    pub weight_bytes: usize,
+}
+
+impl PackingDigits {
+    /// Two digits of 16 bits, without the 18 lowest bits, and weights of three bytes. Dropping these
+    /// bits adds as much noise as the digits themselves.
+    pub const TWO: PackingDigits = PackingDigits {
+        digits: GadgetNoise { count: 2, base_log2: 16, drop_log2: 18 },
+        weight_bytes: WEIGHT_BYTES,
+    };
+
+    /// One digit of 23 bits, without the 27 lowest bits, and weights of four bytes: where numbers are
+    /// bytes, and there is 2^8 times the margin.
+    pub const ONE: PackingDigits =
+        PackingDigits { digits: GadgetNoise { count: 1, base_log2: 23, drop_log2: 27 }, weight_bytes: 4 };
+
+    /// Polynomials of a key.
+    pub const fn bodies(&self) -> usize {
+        self.digits.count as usize
+    }
+
+    /// Coefficients of a key.
+    pub const fn key_words(&self) -> usize {
+        self.bodies() * N
+    }
+
+    /// The gadget that decomposes switches into these digits.
+    ///
+    /// # Errors
+    /// None for [`Self::TWO`] and [`Self::ONE`].
+    pub fn gadget(&self) -> Result<Gadget> {
+        let GadgetNoise { count, base_log2, drop_log2 } = self.digits;
+        let gadget = Gadget::new(count, base_log2, drop_log2);
+        Ok(gadget.ok_or(Misuse::Rule("the digits of silent schemes must reach the modulus"))?)
+    }
+
+    /// Packing, under the public masks, of a number of samples: N, or a power of two up to N / 2.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] for another number.
+    pub fn packing(&self, samples: usize) -> Result<Inspiring> {
+        let packing = Inspiring::new(&ring()?, &self.gadget()?, KEY_MASKS, samples);
+        Ok(packing.ok_or(Misuse::Rule("the numbers packed together must be a power of two, at most N"))?)
+    }
+}
 
 /// Log2 of the largest plain modulus: two bytes of the matrix are one number.
 pub const P_LOG2: u32 = 16;
@@ -53,12 +102,12 @@ pub const fn groups(record_bytes: u64) -> u64 {
     record_bytes.div_ceil(GROUP_BYTES as u64)
 }
 
-/// Bytes of a packing weight: less than 256 digits of 16 bits always fit, and 2046 uniform ones do
-/// too, by nearly ten standard deviations.
+/// Bytes of a packing weight for [two digits](PackingDigits::TWO): less than 256 digits of 16 bits
+/// always fit, and 2046 uniform ones do too, by nearly ten standard deviations.
 pub const WEIGHT_BYTES: usize = 3;
 
-/// Coefficients of a packing key.
-pub const KEY_WORDS: usize = DIGITS.count as usize * N;
+/// Coefficients of a packing key of [two digits](PackingDigits::TWO).
+pub const KEY_WORDS: usize = PackingDigits::TWO.key_words();
 
 /// The layout of the weights of `groups` groups of `numbers` numbers each, at most N / 2.
 pub fn weight_layout(numbers: usize, groups: usize) -> PanelLayout {
@@ -94,24 +143,6 @@ pub fn ring() -> Result<Ring> {
     Ok(ring.ok_or(Misuse::Rule("the ring of silent schemes must have transforms"))?)
 }
 
-/// The gadget that decomposes switches into digits.
-///
-/// # Errors
-/// None, since its numbers are constants.
-pub fn gadget() -> Result<Gadget> {
-    let gadget = Gadget::new(DIGITS.count, DIGITS.base_log2, DIGITS.drop_log2);
-    Ok(gadget.ok_or(Misuse::Rule("the digits of silent schemes must reach the modulus"))?)
-}
-
-/// Packing, under the public masks, of a number of samples: N, or a power of two up to N / 2.
-///
-/// # Errors
-/// [`Misuse::Rule`] for another number.
-pub fn packing(samples: usize) -> Result<Inspiring> {
-    let packing = Inspiring::new(&ring()?, &gadget()?, KEY_MASKS, samples);
-    Ok(packing.ok_or(Misuse::Rule("the numbers packed together must be a power of two, at most N"))?)
-}
-
 /// Labels of the public polynomials of a query's vectors: two vectors of one secret must not share
 /// a polynomial.
 pub const VECTORS: [&str; 2] = ["silent query", "silent query, second vector"];
@@ -145,9 +176,14 @@ mod tests {
     fn the_constants_are_those_of_the_ring() {
         let ring = ring().unwrap();
         assert_eq!((ring.n(), ring.q().value(), ring.bits(ModulusLevel::Main)), (N, Q, Q_BITS));
-        let gadget = gadget().unwrap();
-        assert_eq!((gadget.digits(), gadget.base_log2(), gadget.drop_log2()), (2, 16, 18));
-        assert!(gadget.fits(Q_BITS));
+        for packing in [PackingDigits::TWO, PackingDigits::ONE] {
+            let (gadget, digits) = (packing.gadget().unwrap(), packing.digits);
+            assert_eq!((gadget.base_log2(), gadget.drop_log2()), (digits.base_log2, digits.drop_log2));
+            assert!(gadget.fits(Q_BITS) && gadget.digits() == digits.count);
+            // Sums of uniform digits stay within a weight's signed bytes.
+            let deviation = f64::from(digits.base_log2).exp2() * (N as f64 / 12.0).sqrt();
+            assert!(9.7 * deviation < (8.0 * packing.weight_bytes as f64 - 1.0).exp2());
+        }
         assert!(security().unwrap().bits >= 128.0);
         assert!((NORM - N as f64 * LAW.variance()).abs() < 1e-9);
     }

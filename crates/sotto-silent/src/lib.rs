@@ -33,7 +33,7 @@
 //! | `server.rs` | [`MatrixServer`] | the paper's Setup and Answer: the pieces of a table and of its parts, what is written, and the passes |
 //!
 //! The frame has everything else: checked parameters and their report, messages on the wire,
-//! preparation (`()`, or [`HintDownload`](lwe::hint::HintDownload)), refused indices, changes and
+//! preparation (`()`, [`MaskDownload`](masks::MaskDownload), or [`HintDownload`](lwe::hint::HintDownload)), refused indices, changes and
 //! answers, batches of [`MatrixServer::BATCH`], updates, parts and their joins. A literal's methods are
 //! those of [`Params`], too. A query is [expanded](MatrixServer::expand) by itself, and then
 //! [passes](MatrixServer::pass) run for a few queries at once. Their result is a
@@ -52,6 +52,7 @@
 //! | [`matrix_shape`] | dividing a table into records, the price of a lookup, and the cheapest literal |
 //! | [`limits`] | checks that refuse literals |
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
+//! | [`masks`] | masks of packed ciphertexts, which clients fetch once an epoch |
 //! | [`measure`] | measuring the noise of packed numbers |
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
 //! | `packed_matrix` | a matrix whose products are packed, in two passes, or some groups of it (feature `server`) |
@@ -75,6 +76,7 @@ pub mod groups;
 pub mod lattice;
 pub mod limits;
 pub mod lwe;
+pub mod masks;
 pub mod matrix;
 pub mod matrix_shape;
 pub mod measure;

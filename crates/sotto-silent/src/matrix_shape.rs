@@ -27,6 +27,11 @@ impl MatrixShape {
         Some(MatrixShape { record_bytes: shape.row_bytes.div_ceil(lookups), records, lookups })
     }
 
+    /// Queries that a client is expected to make in an epoch.
+    pub fn queries(&self, shape: &TableShape) -> u64 {
+        shape.lookups_per_client.max(1).saturating_mul(self.lookups)
+    }
+
     /// log2 of the required failure bound of a record: a row that is spread over several records
     /// fails if any of them does.
     pub fn required_failure_log2(&self, shape: &TableShape) -> f64 {
@@ -43,10 +48,11 @@ pub fn cuts(shape: &TableShape, group_bytes: u64, most_bytes: u64) -> impl Itera
 }
 
 /// Price of looking a row up, in nanoseconds of the server and of a link, by the goal of the table: of
-/// one record, times those that hold a row.
+/// one record, times those that hold a row, with a share of what a client fetches once.
 pub fn price(shape: &TableShape, cut: &MatrixShape, costs: &Costs) -> f64 {
     let sent = |bytes: u64| (bytes * work::SENT_BYTE_NANOSECONDS) as f64;
-    let (up, down) = (sent(costs.query_bytes), sent(costs.answer_bytes));
+    let once = sent(costs.artifact_bytes) / cut.queries(shape) as f64;
+    let (up, down) = (sent(costs.query_bytes), sent(costs.answer_bytes) + once);
     let time = costs.server_ops as f64 / work::OPS_PER_NANOSECOND as f64;
     let record = match shape.goal {
         Goal::ServerTime => time + (up + down) / 4.0,

@@ -1,6 +1,6 @@
 //! Measuring the noise of packed numbers: what schemes compare with their bounds.
 
-use crate::lattice::{DIGITS, N, NORM, Q, Q_BITS, SIGMA};
+use crate::lattice::{N, NORM, PackingDigits, Q, Q_BITS, SIGMA};
 use crate::unit_vector::MessageBits;
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
@@ -60,10 +60,16 @@ pub fn phases(
 
 /// The variance that the formulas have for numbers of this mean square, with uniform roundings: of
 /// `samples` numbers packed together, or of the sum of as many rotated ciphertexts as `terms`.
-pub fn average(samples: usize, words: u64, square: f64, terms: u64, bits: MessageBits) -> f64 {
+pub fn average(
+    (samples, packing): (usize, PackingDigits),
+    words: u64,
+    square: f64,
+    terms: u64,
+    bits: MessageBits,
+) -> f64 {
     let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let keys = steps::truncated(SIGMA, Q_BITS.saturating_sub(bits.keys));
     let vector = words as f64 * square * steps::truncated(SIGMA, bits.dropped());
-    let packing = steps::inspiring_few(N, samples, &DIGITS, (Q as f64).log2(), keys, NORM);
+    let packing = steps::inspiring_few(N, samples, &packing.digits, (Q as f64).log2(), keys, NORM);
     terms as f64 * (vector + packing) + unit(bits.mask).powi(2) * NORM / 12.0 + unit(bits.body).powi(2) / 12.0
 }

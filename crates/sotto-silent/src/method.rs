@@ -1,6 +1,8 @@
 //! The traits by which a scheme of the family describes itself, and its checked parameters.
 
 use crate::limits;
+#[cfg(feature = "server")]
+use crate::masks;
 use crate::message::{Answer, Format, Keys, Query};
 #[cfg(feature = "server")]
 use crate::message::{Partial, PartialFormat};
@@ -90,6 +92,12 @@ pub trait MatrixLiteral:
     /// The fields of an answer.
     fn answer(&self) -> Format;
 
+    /// The [masks](crate::masks) of packed ciphertexts that clients fetch once an epoch; none by
+    /// default.
+    fn masks(&self) -> Format {
+        Format::default()
+    }
+
     /// Bytes of a query.
     fn query_bytes(&self) -> u64 {
         self.query().bytes()
@@ -100,6 +108,12 @@ pub trait MatrixLiteral:
         self.answer().bytes()
     }
 
+    /// Bytes of this many queries of a client in an epoch, with their answers, and of the masks.
+    fn epoch_bytes(&self, queries: u64) -> u64 {
+        let each = self.query_bytes() + self.answer_bytes();
+        each.saturating_mul(queries).saturating_add(self.masks().bytes())
+    }
+
     /// Bound on log2 of the probability that a byte of a record comes out wrong.
     fn failure_log2(&self) -> f64;
 
@@ -108,11 +122,14 @@ pub trait MatrixLiteral:
 
     /// The costs of a lookup.
     fn costs(&self) -> Costs {
+        let (work, masks) = (self.work(), self.masks().bytes());
         Costs {
+            artifact_bytes: work.artifact_bytes + masks,
+            resident_bytes: work.resident_bytes + masks,
             keys_bytes: self.keys().bytes(),
             query_bytes: self.query_bytes(),
             answer_bytes: self.answer_bytes(),
-            ..self.work()
+            ..work
         }
     }
 
@@ -360,9 +377,10 @@ pub trait MatrixServer<M: Method>: Sized + Send + Sync + 'static {
     /// The pieces of [`SECTION`](Self::SECTION), in order, with what a part has of each.
     fn pieces(params: &Params<M>, cut: PartIndex) -> Vec<Piece>;
 
-    /// The sections that clients download, and their bytes; none by default.
-    fn artifacts(_: &Params<M>) -> Vec<(Section, u64)> {
-        Vec::new()
+    /// The sections that clients download, and their bytes: by default the masks, if there are any.
+    fn artifacts(params: &Params<M>) -> Vec<(Section, u64)> {
+        let bytes = params.masks().bytes();
+        (bytes > 0).then_some((masks::SECTION, bytes)).into_iter().collect()
     }
 
     /// Writes the sections.

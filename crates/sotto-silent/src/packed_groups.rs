@@ -2,17 +2,18 @@
 //! the keys of many queries.
 //!
 //! ```text
-//! weights | a matrix of signed bytes: three rows for each number of each group, a column for each
-//!         | coefficient of the first key
-//! last    | for each full group the digits of its last switch: two polynomials in slots, 50 bits a word
-//! masks   | for each group the packed ciphertext's mask in whole bytes: its coefficients as they are sent,
-//!         | or its slots
+//! weights | a matrix of signed bytes: a row for each byte of the weights of each number of each group, a
+//!         | column for each coefficient of the first key
+//! last    | for each full group the digits of its last switch: polynomials in slots, 50 bits a word
+//! masks   | for each group the slots of the packed ciphertext's mask, 50 bits a word, where ciphertexts are
+//!         | computed with; where they are sent, the mask is in an artifact
 //! ```
 
-use crate::groups::Groups;
-use crate::lattice::{self, KEY_WORDS, N, Q_BITS, WEIGHT_BYTES, mask_bytes};
+use crate::groups::{Groups, MaskLayout};
+use crate::lattice::{N, Q_BITS, mask_bytes};
+use crate::masks;
 use crate::matrix::SectionOffset;
-use crate::samples::{STEPS, SampleMasks};
+use crate::samples::SampleMasks;
 use crate::unit_vector::MessageBits;
 use rayon::prelude::*;
 use sotto_core::{ExpectOrDefault, Misuse, Result, Sink};
@@ -37,15 +38,6 @@ pub struct PackedGroups {
     masks: MaskLayout,
 }
 
-/// The form in which the masks of packed ciphertexts are stored in an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MaskLayout {
-    /// The rounded coefficients that answers have.
-    Sent,
-    /// Slots with all their bits, for ciphertexts that are computed with.
-    Whole,
-}
-
 /// The packing keys of a query, in the form that the pass takes.
 #[derive(Debug, Clone)]
 pub struct PackingKeys {
@@ -58,12 +50,9 @@ pub struct PackingKeys {
 
 impl PackingKeys {
     /// A first key alone, with these coefficients, of which `dropped` low bits were dropped.
-    ///
-    /// # Panics
-    /// If there are not [`KEY_WORDS`] words.
     pub fn first(words: &[u64], dropped: u32) -> Self {
         let planes = Q_BITS.saturating_sub(dropped).div_ceil(8) as usize;
-        let planes = QueryPlanes::from_u64(words, planes, &PanelLayout::new(1, KEY_WORDS));
+        let planes = QueryPlanes::from_u64(words, planes, &PanelLayout::new(1, words.len()));
         PackingKeys { planes, dropped, last: Vec::new() }
     }
 
@@ -79,20 +68,12 @@ impl PackedGroups {
     /// # Errors
     /// [`Misuse::Rule`] for groups of a size without packing.
     pub fn new(groups: Groups, bits: MessageBits, masks: MaskLayout) -> Result<Self> {
-        Ok(PackedGroups { packing: lattice::packing(groups.size())?, groups, bits, masks })
+        Ok(PackedGroups { packing: groups.digits().packing(groups.size())?, groups, bits, masks })
     }
 
     /// Bytes of weights, digits and masks in an image.
     pub fn bytes(&self) -> u64 {
-        self.groups.bytes(self.mask_bits())
-    }
-
-    /// Bits of a mask's word in an image.
-    fn mask_bits(&self) -> u32 {
-        match self.masks {
-            MaskLayout::Sent => self.bits.mask,
-            MaskLayout::Whole => Q_BITS,
-        }
+        self.groups.bytes(self.masks)
     }
 
     /// The given groups, in ranges such that each thread has one.
@@ -107,7 +88,7 @@ impl PackedGroups {
 
     /// Progress steps of writing a group, besides those of its samples.
     pub fn steps(&self) -> usize {
-        KEY_WORDS / TOGETHER
+        self.groups.digits().key_words() / TOGETHER
     }
 
     /// Writes the weights and masks of groups, from an offset on. `samples` makes the
@@ -115,7 +96,7 @@ impl PackedGroups {
     /// MiB for each of these groups.
     ///
     /// # Errors
-    /// The errors of `samples`; [`Misuse::Rule`] if a weight takes more than three bytes, which is no
+    /// The errors of `samples`; [`Misuse::Rule`] if a weight takes more bytes than it has, which is no
     /// more likely than guessing the digits; storage errors.
     pub fn write(
         &self,
@@ -131,16 +112,20 @@ impl PackedGroups {
             self.write_weights(group, &columns, &step, at, out)?;
             let mut packed = Vec::new();
             columns.last.iter().for_each(|digit| bits::pack_words(digit, Q_BITS, &mut packed));
-            let [last, masks] = self.beyond();
+            let [last, whole] = self.beyond();
             out.write_at(section, start + last + (group * packed.len()) as u64, &packed)?;
             let mut mask = columns.mask;
-            if self.masks == MaskLayout::Sent {
-                self.ring().inverse(ModulusLevel::Main, &mut mask);
-                mask = rounded(self.ring(), &mask, self.bits.mask);
-            }
+            let (section, start, width) = match self.masks {
+                MaskLayout::Whole => (section, start + whole, Q_BITS),
+                MaskLayout::Artifact { start } => {
+                    self.ring().inverse(ModulusLevel::Main, &mut mask);
+                    mask = rounded(self.ring(), &mask, self.bits.mask);
+                    (masks::SECTION, start, self.bits.mask)
+                }
+            };
             packed.clear();
-            bits::pack_words(&mask, self.mask_bits(), &mut packed);
-            out.write_at(section, start + masks + (group * packed.len()) as u64, &packed)
+            bits::pack_words(&mask, width, &mut packed);
+            out.write_at(section, start + (group * packed.len()) as u64, &packed)
         })
     }
 
@@ -153,16 +138,17 @@ impl PackedGroups {
         out: &dyn Sink,
     ) -> Result<()> {
         let (first_row, numbers) = self.groups.place(group);
-        let layout = PanelLayout::new(WEIGHT_BYTES * numbers, KEY_WORDS);
+        let digits = self.groups.digits();
+        let layout = PanelLayout::new(digits.weight_bytes * numbers, digits.key_words());
         let start = at.start + (first_row / PANEL_ROWS * layout.panel_bytes()) as u64;
-        (0..KEY_WORDS / TOGETHER).into_par_iter().try_for_each(|piece| {
+        (0..self.steps()).into_par_iter().try_for_each(|piece| {
             let (digit, first) = (piece * TOGETHER / N, piece * TOGETHER % N);
             let mut weights = vec![0; TOGETHER * self.packing.samples()];
             columns.put(digit, first, &mut weights);
             let mut bytes = Vec::with_capacity(TOGETHER * layout.rows());
             for column in weights.chunks_exact(self.packing.samples()) {
                 for weight in column.iter().take(numbers) {
-                    bytes.extend(signed_bytes(*weight)?);
+                    put_signed(*weight, digits.weight_bytes, &mut bytes)?;
                 }
             }
             let mut panels = vec![0; TOGETHER * PANEL_ROWS];
@@ -186,7 +172,8 @@ impl PackedGroups {
     /// values, or half less. `None` if they are malformed.
     pub fn keys(&self, keys: &[Vec<u64>]) -> Option<PackingKeys> {
         let (ring, dropped) = (self.ring(), Q_BITS.saturating_sub(self.bits.keys));
-        let (first, last) = keys.split_at_checked(KEY_WORDS / N)?;
+        let bodies = self.groups.digits().bodies();
+        let (first, last) = keys.split_at_checked(bodies)?;
         let slots = |body: &Vec<u64>| {
             let body: Vec<u128> = body.iter().map(|word| u128::from(*word)).collect();
             restore(ring, ModulusLevel::Main, &body, self.bits.keys)
@@ -195,26 +182,18 @@ impl PackedGroups {
         let word = |word: &u64| if dropped == 0 { *word } else { 2 * word + 1 };
         let words: Vec<u64> = first.iter().flatten().map(word).collect();
         let full = self.packing.samples() == N;
-        let complete = words.len() == KEY_WORDS && last.len() == usize::from(full) * KEY_WORDS / N;
+        let complete = words.len() == bodies * N && last.len() == usize::from(full) * bodies;
         complete.then(|| PackingKeys { last, ..PackingKeys::first(&words, dropped.saturating_sub(1)) })
     }
 
     /// Packs the products of many queries: one pass over the weights, divided into ranges among the
-    /// threads of the current pool. Returns for each query and group the mask and the body of the
-    /// packed ciphertext, in the bits that are sent. The masks must be stored as
-    /// [`MaskLayout::Sent`].
+    /// threads of the current pool. Returns for each query and group the body of the packed
+    /// ciphertext, in the bits that are sent.
     ///
     /// # Panics
     /// If `image` is not [`bytes`](Self::bytes) long.
-    pub fn pack(
-        &self,
-        image: &[u8],
-        keys: &[&PackingKeys],
-        products: &[Vec<u64>],
-    ) -> Vec<Vec<[Vec<u64>; 2]>> {
-        self.each_group(image, keys, products, |mask, body| {
-            [mask, rounded(self.ring(), &body, self.bits.body)]
-        })
+    pub fn pack(&self, image: &[u8], keys: &[&PackingKeys], products: &[Vec<u64>]) -> Vec<Vec<Vec<u64>>> {
+        self.each_group(image, keys, products, |_, body| rounded(self.ring(), &body, self.bits.body))
     }
 
     /// Packs the products of many queries, and returns for each query and group the ciphertext
@@ -229,7 +208,10 @@ impl PackedGroups {
         products: &[Vec<u64>],
     ) -> Vec<Vec<Ciphertext>> {
         let ring = self.ring();
-        self.each_group(image, keys, products, |mut mask, mut body| {
+        let [_, masks] = self.beyond().map(|at| at as usize);
+        self.each_group(image, keys, products, |group, mut body| {
+            let (_, masks) = image.split_at(masks);
+            let mut mask = words(masks, group, 1, Q_BITS).pop().unwrap_or_default();
             let q = ring.q().value();
             mask.iter_mut().for_each(|word| *word -= if *word < q { 0 } else { q });
             ring.forward(ModulusLevel::Main, &mut body);
@@ -237,27 +219,26 @@ impl PackedGroups {
         })
     }
 
-    /// Packs, and maps the mask and the body of each query's and group's packed ciphertext by
-    /// `make`.
+    /// Packs, and maps the group and the body of each query's packed ciphertexts by `make`.
     fn each_group<T: Send>(
         &self,
         image: &[u8],
         keys: &[&PackingKeys],
         products: &[Vec<u64>],
-        make: impl Fn(Vec<u64>, Vec<u64>) -> T + Sync,
+        make: impl Fn(usize, Vec<u64>) -> T + Sync,
     ) -> Vec<Vec<T>> {
-        let [last, masks] = self.beyond().map(|at| at as usize);
-        let (weights, beyond) = image.split_at(last);
-        let (last, masks) = beyond.split_at(masks - last);
+        let weight_bytes = self.groups.digits().weight_bytes;
+        let [last, _] = self.beyond().map(|at| at as usize);
+        let (weights, last) = image.split_at(last);
         let planes: Vec<&QueryPlanes> = keys.iter().map(|keys| &keys.planes).collect();
         let width = planes.first().map_or(0, |planes| planes.planes());
         let sums = crate::matrix::times(weights, &self.groups.layout(), &planes, width, scan_planes);
         let of_query = |((keys, sums), products): ((&&PackingKeys, &Vec<i64>), &Vec<u64>)| {
             let of_group = |group: usize| {
                 let (row, numbers) = self.groups.place(group);
-                let rows = row * width..(row + WEIGHT_BYTES * numbers) * width;
+                let rows = row * width..(row + weight_bytes * numbers) * width;
                 let sums = sums.get(rows).expect_or_default("a pass sums up each row");
-                let mut body = residues(self.ring(), sums, [WEIGHT_BYTES, width], keys.dropped);
+                let mut body = residues(self.ring(), sums, [weight_bytes, width], keys.dropped);
                 body.resize(self.packing.samples(), 0);
                 let add = |body: &mut Vec<u64>, more: &[u64]| {
                     body.iter_mut().zip(more).for_each(|(x, y)| *x = self.ring().q().add(*x, *y));
@@ -267,8 +248,7 @@ impl PackedGroups {
                     add(&mut body, &self.packing.last(&digits, &keys.last));
                 }
                 add(&mut body, products.chunks(self.packing.samples()).nth(group).unwrap_or(&[]));
-                let mask = words(masks, group, 1, self.mask_bits()).pop().unwrap_or_default();
-                make(mask, body)
+                make(group, body)
             };
             (0..self.groups.count()).into_par_iter().map(of_group).collect()
         };
@@ -284,7 +264,8 @@ impl PackedGroups {
     /// for each byte.
     pub fn products(&self, sums: &[i64], planes: usize) -> Vec<u64> {
         let words = self.packing.samples() * self.groups.count();
-        let mut numbers = residues(self.packing.ring(), sums, [2, planes], self.bits.dropped());
+        let mut numbers =
+            residues(self.packing.ring(), sums, [self.groups.plain().bytes(), planes], self.bits.dropped());
         numbers.resize(words, 0);
         numbers
     }
@@ -297,18 +278,18 @@ pub fn rounded(ring: &Ring, residues: &[u64], bits: u32) -> Vec<u64> {
     rounded
 }
 
-/// The three signed bytes of a weight, from the lowest on.
-fn signed_bytes(weight: i32) -> Result<[u8; WEIGHT_BYTES]> {
+/// Appends the signed bytes of a weight, from the lowest on.
+fn put_signed(weight: i64, bytes: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut rest = weight;
-    let bytes = [(); WEIGHT_BYTES].map(|()| {
+    for _ in 0..bytes {
         let byte = rest as i8;
-        rest = (rest - i32::from(byte)) >> 8;
-        byte as u8
-    });
-    match rest {
-        0 => Ok(bytes),
-        _ => Err(Misuse::Rule("a packing weight must fit three bytes").into()),
+        rest = (rest - i64::from(byte)) >> 8;
+        out.push(byte as u8);
     }
+    if rest != 0 {
+        return Err(Misuse::Rule("a packing weight must fit its bytes").into());
+    }
+    Ok(())
 }
 
 /// Reads some polynomials of packed words, from number `first` on. The bytes of a damaged image may
@@ -325,7 +306,7 @@ pub fn residues(ring: &Ring, sums: &[i64], [bytes, planes]: [usize; 2], dropped:
     let horner = |x: i128, next: i128| (x << 8) + next;
     let byte = |sums: &[i64]| sums.iter().rev().fold(0, |x, sum| horner(x, i128::from(*sum)));
     let number = |sums: &[i64]| {
-        // The sum is below 2^(50 + 8 + 24 + 20) in absolute value.
+        // The sum is below 2^(50 + 8 + 32 + 20) in absolute value.
         let x = sums.chunks(planes).rev().fold(0, |x, sums| horner(x, byte(sums))) << dropped;
         q.reduce_u128((x + (i128::from(q.value()) << 64)) as u128)
     };
@@ -345,14 +326,17 @@ pub fn write_packed(
     groups: Vec<Range<usize>>,
     out: &dyn Sink,
 ) -> Result<()> {
-    let (samples, SectionOffset { section, start }) = (SampleMasks::new(layout)?, matrix.into());
-    let total = (groups.iter().map(Range::len).sum::<usize>() * (STEPS + packed.steps())) as u64;
+    let (samples, SectionOffset { section, start }) =
+        (SampleMasks::new(layout, packed.groups.plain())?, matrix.into());
+    let size = packed.groups.size();
+    let steps = size / samples.together() + packed.steps();
+    let total = (groups.iter().map(Range::len).sum::<usize>() * steps) as u64;
     let done = AtomicU64::new(0);
     let step = || out.progress("weights", done.fetch_add(1, Ordering::Relaxed) + 1, total);
     out.progress("weights", 0, total);
     for groups in groups {
         let read = |at, bytes: &mut [u8]| out.read_at(section, start + at, bytes);
-        let of_group = |group| samples.of_group(group, read, step);
+        let of_group = |group| samples.of_numbers(group * size..(group + 1) * size, read, step);
         let weights = SectionOffset { section, start: start + layout.bytes() as u64 };
         packed.write(groups, of_group, step, weights, out)?;
     }

@@ -2,9 +2,9 @@
 //! queries at once. A part has some groups of a record's numbers: their rows of the matrix, which are
 //! consecutive, and their packing data.
 
-use crate::groups::Groups;
+use crate::groups::{Groups, MaskLayout};
 use crate::matrix::Matrix;
-use crate::packed_groups::{MaskLayout, PackedGroups, PackingKeys};
+use crate::packed_groups::{PackedGroups, PackingKeys};
 use crate::pieces::{PartSection, Piece};
 use crate::unit_vector::MessageBits;
 use sotto_core::{PartIndex, PeerMisbehaved, Result};
@@ -32,24 +32,23 @@ pub struct GroupRange {
 }
 
 impl GroupRange {
-    /// The share of a part, in units of `unit` groups, with masks of `mask_bits` bits a coefficient.
-    /// There may be fewer units than parts.
+    /// The share of a part, in units of `unit` groups. There may be fewer units than parts.
     pub fn share(
         layout: &PanelLayout,
         packing: &Groups,
         (cut, unit): (PartIndex, usize),
-        mask_bits: u32,
+        masks: MaskLayout,
     ) -> Self {
         let units = cut.share((packing.count() / unit) as u64);
         let groups = units.start as usize * unit..units.end as usize * unit;
-        let row = |group: usize| (group * 2 * packing.size()).min(layout.rows());
+        let row = |group: usize| (group * packing.plain().bytes() * packing.size()).min(layout.rows());
         let rows = row(groups.start)..row(groups.end);
         let byte = |row: usize| (row.div_ceil(PANEL_ROWS) * layout.panel_bytes()) as u64;
         let matrix = Piece { bytes: layout.bytes() as u64, part: byte(rows.start)..byte(rows.end) };
         GroupRange {
             layout: PanelLayout::new(rows.len(), layout.cols()),
             packing: packing.some(&groups),
-            pieces: std::iter::once(matrix).chain(packing.pieces(&groups, mask_bits)).collect(),
+            pieces: std::iter::once(matrix).chain(packing.pieces(&groups, masks)).collect(),
             groups,
         }
     }
@@ -109,13 +108,11 @@ impl PackedMatrix {
         sums.iter().map(|sums| self.packed.products(sums, self.planes)).collect()
     }
 
-    /// For each query the mask and the body of each group's ciphertext, one after the other, in the
-    /// bits that are sent.
+    /// For each query the body of each group's ciphertext, in the bits that are sent.
     pub fn pass(&self, queries: &[&PackedQuery]) -> Vec<Vec<Vec<u64>>> {
         let products = self.products(queries);
         let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.keys).collect();
-        let packed = self.packed.pack(self.held.pieces(self.weights..self.weights + 3), &keys, &products);
-        packed.into_iter().map(|groups| groups.into_iter().flatten().collect()).collect()
+        self.packed.pack(self.held.pieces(self.weights..self.weights + 3), &keys, &products)
     }
 
     /// For each query the ciphertext of each group.
@@ -133,18 +130,18 @@ mod tests {
 
     #[test]
     fn parts_are_the_pieces() {
-        let (packing, bits) = (Groups::new(3 * N + 100, 1), 30);
+        let (packing, masks) = (Groups::new(3 * N + 100, 1), MaskLayout::Whole);
         let layout = PanelLayout::new(2 * packing.numbers() - 1, 9);
         let mut all: Vec<Range<u64>> = Vec::new();
         for cut in PartIndex::all(5) {
-            let part = GroupRange::share(&layout, &packing, (cut, 1), bits);
+            let part = GroupRange::share(&layout, &packing, (cut, 1), masks);
             let ranges = Piece::ranges(&part.pieces);
             let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-            assert_eq!(bytes, part.layout.bytes() as u64 + part.packing.bytes(bits));
+            assert_eq!(bytes, part.layout.bytes() as u64 + part.packing.bytes(masks));
             all.extend(ranges.into_iter().filter(|range| !range.is_empty()));
         }
         all.sort_by_key(|range| range.start);
         assert!(all.windows(2).all(|two| two[0].end == two[1].start), "{all:?}");
-        assert_eq!((all[0].start, all[all.len() - 1].end), (0, layout.bytes() as u64 + packing.bytes(bits)));
+        assert_eq!((all[0].start, all[all.len() - 1].end), (0, layout.bytes() as u64 + packing.bytes(masks)));
     }
 }

@@ -6,7 +6,8 @@
 //! to the constant coefficient of `sum_k a_k d_k(1/X) s`: the mask is `sum_k a_k(X) d_k(1/X)`, one
 //! transform for each N numbers of the table.
 
-use crate::lattice::{self, GROUP_BYTES, N, Q_BITS};
+use crate::lattice::{self, N, Q_BITS};
+use crate::plain_modulus::PlainModulus;
 use rayon::prelude::*;
 use sotto_core::{Error, ExpectOrDefault, Misuse, Result};
 use sotto_lattice::ring::Ring;
@@ -21,19 +22,14 @@ const STRIP: usize = 2;
 /// Columns in a strip; the last strip of a panel may have fewer.
 const STRIP_COLUMNS: usize = STRIP * N;
 
-/// Numbers in a panel: each is two rows of bytes.
-const NUMBERS: usize = PANEL_ROWS / 2;
-
 /// Bits of the lower half of a word.
 const HALF: u32 = Q_BITS / 2;
-
-/// Progress steps of one group's masks.
-pub const STEPS: usize = GROUP_BYTES / PANEL_ROWS;
 
 /// Computes the masks of a table.
 pub struct SampleMasks {
     ring: Ring,
     layout: PanelLayout,
+    plain: PlainModulus,
     /// For each block, the slots of `a_k(1/X)`.
     blocks: Vec<Vec<u64>>,
     inverse: Automorphism,
@@ -45,9 +41,9 @@ impl SampleMasks {
     ///
     /// # Errors
     /// None, since the constants of [`lattice::ring`] are valid.
-    pub fn new(layout: PanelLayout) -> Result<Self> {
+    pub fn new(layout: PanelLayout, plain: PlainModulus) -> Result<Self> {
         let [vector, _] = lattice::VECTORS;
-        Self::under(layout, vector)
+        Self::under(layout, plain, vector)
     }
 
     /// Masks for a matrix of this layout, multiplied by [one of a query's
@@ -55,7 +51,7 @@ impl SampleMasks {
     ///
     /// # Errors
     /// None, since the constants of [`lattice::ring`] are valid.
-    pub fn under(layout: PanelLayout, vector: &'static str) -> Result<Self> {
+    pub fn under(layout: PanelLayout, plain: PlainModulus, vector: &'static str) -> Result<Self> {
         let ring = lattice::ring()?;
         let inverse = ring.plan().automorphism(2 * N - 1);
         let inverse =
@@ -66,22 +62,12 @@ impl SampleMasks {
             reversed
         };
         let blocks = (0..layout.cols().div_ceil(N)).into_par_iter().map(block).collect();
-        Ok(SampleMasks { ring, layout, blocks, inverse })
+        Ok(SampleMasks { ring, layout, plain, blocks, inverse })
     }
 
-    /// The masks of a group's numbers, in slots, one after the other; masks of numbers past the end
-    /// of a record are zero. `read` fills a piece of the matrix from a byte offset on, and `step`
-    /// is called [`STEPS`] times.
-    ///
-    /// # Errors
-    /// The errors of `read`.
-    pub fn of_group(
-        &self,
-        group: usize,
-        read: impl Fn(u64, &mut [u8]) -> Result<()> + Sync,
-        step: impl Fn() + Sync,
-    ) -> Result<Vec<u64>> {
-        self.of_numbers(group * N..(group + 1) * N, read, step)
+    /// Numbers of a panel, whose masks are made together.
+    pub fn together(&self) -> usize {
+        PANEL_ROWS / self.plain.bytes()
     }
 
     /// The masks of some numbers of all records, in slots. `step` is called for each panel that has
@@ -98,13 +84,13 @@ impl SampleMasks {
         let mut masks = vec![0; numbers.len() * N];
         let (mut rest, mut first, mut pieces) = (masks.as_mut_slice(), numbers.start, Vec::new());
         while first < numbers.end {
-            let end = numbers.end.min((first / NUMBERS + 1) * NUMBERS);
+            let end = numbers.end.min((first / self.together() + 1) * self.together());
             let (piece, after) = std::mem::take(&mut rest).split_at_mut((end - first) * N);
             pieces.push((first, piece));
             (rest, first) = (after, end);
         }
         pieces.into_par_iter().try_for_each_init(Workspace::default, |space, (first, masks)| {
-            if first / NUMBERS < self.layout.panels() {
+            if first / self.together() < self.layout.panels() {
                 self.of_panel(space, first, &read, masks)?;
             }
             step();
@@ -152,8 +138,8 @@ impl SampleMasks {
         read: &impl Fn(u64, &mut [u8]) -> Result<()>,
         masks: &mut [u64],
     ) -> Result<()> {
-        let plan = self.ring.plan();
-        let (panel, in_panel) = (first_number / NUMBERS, first_number % NUMBERS);
+        let (plan, bytes) = (self.ring.plan(), self.plain.bytes());
+        let (panel, in_panel) = (first_number / self.together(), first_number % self.together());
         space.sums.resize_with(masks.len() / N, || plan.accumulator());
         for (strip, blocks) in self.blocks.chunks(STRIP).enumerate() {
             let first = strip * STRIP_COLUMNS;
@@ -161,8 +147,8 @@ impl SampleMasks {
             space.piece.resize(columns * PANEL_ROWS, 0);
             read((panel * self.layout.panel_bytes() + first * PANEL_ROWS) as u64, &mut space.piece)?;
             for (i, sum) in space.sums.iter_mut().enumerate() {
-                let row = 2 * (in_panel + i);
-                for (row, bytes) in [row, row + 1].into_iter().zip(&mut space.rows) {
+                let row = bytes * (in_panel + i);
+                for (row, bytes) in (row..row + bytes).zip(&mut space.rows) {
                     bytes.clear();
                     bytes.resize(blocks.len() * N, 0);
                     let bytes =
@@ -170,6 +156,12 @@ impl SampleMasks {
                     self.layout.signed_row_of_panel(&space.piece, row, bytes);
                 }
                 let [low, high] = &space.rows;
+                if bytes == 1 {
+                    for (row, block) in low.as_chunks::<N>().0.iter().zip(blocks) {
+                        plan.forward_i8_mul_acc(row, block, sum);
+                    }
+                    continue;
+                }
                 for ((low, high), block) in low.chunks_exact(N).zip(high.chunks_exact(N)).zip(blocks) {
                     space.numbers.clear();
                     space.numbers.extend(low.iter().zip(high).map(|(low, high)| residue(*low, *high)));

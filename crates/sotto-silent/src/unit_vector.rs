@@ -3,7 +3,7 @@
 //!
 //! No branch, index or allocation depends on the requested index or on a secret.
 
-use crate::lattice::{self, DIGITS, KEY_MASKS, LAW, N, Q_BITS, SIGMA};
+use crate::lattice::{self, KEY_MASKS, LAW, N, PackingDigits, Q_BITS, SIGMA};
 use crate::one_hot::OneHot;
 use crate::plain_modulus::PlainModulus;
 use sotto_core::{CryptoRng, Result, SumElement};
@@ -29,13 +29,13 @@ pub struct MessageBits {
     pub body: u32,
 }
 
-/// Bodies of the two keys that pack N numbers.
-pub const KEY_BODIES: usize = 2 * DIGITS.count as usize;
+/// Bodies of the two keys that pack N numbers by two digits.
+pub const KEY_BODIES: usize = 2 * PackingDigits::TWO.bodies();
 
 /// Operations for one word of a vector: drawing an error, and the transforms; measured.
 pub const WORD_OPS: u64 = 14_000;
 
-/// Operations for a vector's keys, measured.
+/// Operations for a vector's [`KEY_BODIES`], measured.
 pub const KEYS_OPS: u64 = 400_000_000;
 
 impl MessageBits {
@@ -80,7 +80,7 @@ impl VectorEncryptor {
         let vectors = vectors.map(|(words, vector)| {
             (0..words.div_ceil(N)).map(|k| lattice::block(&ring, vector, k)).collect()
         });
-        let (vectors, gadget) = (vectors.collect(), lattice::gadget()?);
+        let (vectors, gadget) = (vectors.collect(), plain.packing().gadget()?);
         Ok(VectorEncryptor { ring, plain, gadget, gaussian: Gaussian::new(SIGMA), vectors })
     }
 
@@ -95,11 +95,11 @@ impl VectorEncryptor {
     }
 
     /// A fresh secret s, a vector of `words` words with the given [`OneHot`] ones, and the keys that
-    /// pack its products: the top bits of the vector's words, and of the bodies of each key. The
-    /// answer is the sum of the selected records' numbers modulo p.
+    /// pack its products, `samples` together: the top bits of the vector's words, and of the bodies of
+    /// each key. The answer is the sum of the selected records' numbers modulo p.
     pub fn sum(
         &self,
-        words: usize,
+        (words, samples): (usize, usize),
         ones: OneHot,
         bits: MessageBits,
         rng: &mut dyn CryptoRng,
@@ -107,7 +107,7 @@ impl VectorEncryptor {
         let secret = self.secret(rng);
         let mut fields = vec![self.vector(0, words, ones, bits, &secret, rng)];
         let mut errors = ErrorSource { law: &self.gaussian, rng };
-        let keys = Inspiring::generate(&self.ring, &self.gadget, &secret, KEY_MASKS, &mut errors, N);
+        let keys = Inspiring::generate(&self.ring, &self.gadget, &secret, KEY_MASKS, &mut errors, samples);
         fields.extend(keys.iter().map(|body| truncated(&self.ring, body, bits.keys)));
         (fields, secret)
     }

@@ -3,7 +3,7 @@
 //! group is three rows of signed bytes, from the lowest on, and a coefficient of the key is a
 //! column.
 
-use crate::lattice::{self, KEY_WORDS, N, WEIGHT_BYTES, weight_layout};
+use crate::lattice::{self, KEY_WORDS, N, PackingDigits, WEIGHT_BYTES, weight_layout};
 use crate::matrix::{SectionOffset, times, write_part};
 use crate::packed_groups::residues;
 use crate::unit_vector::MessageBits;
@@ -26,7 +26,7 @@ impl WeightLayout {
     /// # Errors
     /// [`Misuse::Rule`] for more numbers.
     pub fn new(numbers: usize, groups: usize, bits: MessageBits) -> Result<Self> {
-        let packing = lattice::packing(numbers.next_power_of_two())?;
+        let packing = PackingDigits::TWO.packing(numbers.next_power_of_two())?;
         Ok(WeightLayout { packing, layout: weight_layout(numbers, groups), numbers, bits })
     }
 

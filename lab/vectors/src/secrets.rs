@@ -41,8 +41,8 @@ impl Secrets<'_> {
             |numbers: &[i32]| numbers.iter().flat_map(|number| (*number as i16).to_le_bytes()).collect();
         Ok(match self.case.entry.id.0 {
             "simplepir/1" => vec![("s", numbers(&LweVectorEncryptor::new(Ring::new()?, 0).secret(rng)))],
-            "ypir-sp/1" => {
-                let secret = Silent::new(0, PlainModulus::BYTES)?.secret(rng);
+            "ypir-sp/2" => {
+                let secret = Silent::new(0, PlainModulus::BYTE)?.secret(rng);
                 vec![("s", numbers(secret.coefficients()))]
             }
             _ if self.case.name == "oprf-1" => vec![("blind", self.blind(after)?)],

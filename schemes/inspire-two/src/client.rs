@@ -6,24 +6,27 @@ use sotto_core::{CryptoRng, Misuse, Result};
 use sotto_lattice::secret::SecretKey;
 use sotto_math::bits;
 use sotto_silent::lattice::N;
+use sotto_silent::masks::MaskDownload;
 use sotto_silent::message::Query;
 use sotto_silent::one_hot::OneHot;
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::{MessageBits, VectorEncryptor, bytes_of};
-use sotto_silent::{MatrixClient, Params};
+use sotto_silent::{MatrixClient, MatrixLiteral as _, Params};
 use zeroize::Zeroizing;
 
-/// A client, which is ready without preparation.
+/// A client that holds the masks of a table's answers.
 pub struct Client {
     encryption: VectorEncryptor,
+    masks: Vec<Vec<u64>>,
 }
 
 impl MatrixClient<InspireTwo> for Client {
     type Pending = SecretKey;
 
-    fn new(params: &Params<InspireTwo>, (): ()) -> Result<Self> {
+    fn new(params: &Params<InspireTwo>, masks: MaskDownload) -> Result<Self> {
         let words = [params.columns(), params.picks()].map(|words| words as usize);
-        Ok(Client { encryption: VectorEncryptor::several(&words, PlainModulus::BYTES)? })
+        let encryption = VectorEncryptor::several(&words, PlainModulus::PAIR)?;
+        Ok(Client { encryption, masks: masks.finish(&params.masks())? })
     }
 
     /// The paper's Query: encrypted unit vectors for column and block under one fresh secret, and its
@@ -58,9 +61,9 @@ impl MatrixClient<InspireTwo> for Client {
         answer: Vec<Vec<u64>>,
     ) -> Result<Vec<u8>> {
         let [bits, _] = params.bits();
-        let numbers = match answer.as_chunks().0 {
-            [[mask, body]] if params.picks() == 0 => self.numbers(&secret, bits, mask, body),
-            picked => {
+        let numbers = match (self.masks.as_slice(), answer.as_slice()) {
+            ([mask], [body]) if params.picks() == 0 => self.numbers(&secret, bits, mask, body),
+            (_, picked) => {
                 let [mask, body] = self.picked(params, &secret, picked)?;
                 self.numbers(&secret, bits, &mask, &body)
             }
@@ -86,19 +89,19 @@ impl Client {
         &self,
         params: &Params<InspireTwo>,
         secret: &SecretKey,
-        answer: &[[Vec<u64>; 2]],
+        answer: &[Vec<u64>],
     ) -> Result<[Zeroizing<Vec<u64>>; 2]> {
-        let ([first, second], [of_masks, _]) = (params.bits(), params.groups());
-        let (of_masks, of_bodies) = answer.split_at(of_masks.len());
-        let mut mask = Zeroizing::new(Vec::with_capacity(params.masks().rows()));
-        for [a, b] in of_masks {
+        let [first, second] = params.bits();
+        let (of_masks, of_bodies) = answer.split_at(self.masks.len());
+        let mut mask = Zeroizing::new(Vec::with_capacity(params.mask_matrix().rows()));
+        for (a, b) in self.masks.iter().zip(of_masks) {
             mask.extend(self.numbers(secret, second, a, b).iter().flat_map(|number| bytes_of(*number)));
         }
         // Zeros follow the last body, so that eight of them at a time are whole bytes.
         let count = params.numbers().next_multiple_of(8);
         let whole = count / 8 * first.body as usize;
         let mut body = Zeroizing::new(Vec::with_capacity(whole + 2));
-        for [a, b] in of_bodies {
+        for [a, b] in of_bodies.as_chunks().0 {
             body.extend(self.numbers(secret, second, a, b).iter().flat_map(|number| number.to_le_bytes()));
         }
         body.truncate(params.body_bytes());

@@ -6,12 +6,14 @@ use crate::Params;
 use rayon::prelude::*;
 use sotto_core::{RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::bits;
-use sotto_silent::groups::Groups;
+use sotto_silent::groups::{Groups, MaskLayout};
 use sotto_silent::lattice::{self, N, VECTORS};
+use sotto_silent::masks;
 use sotto_silent::matrix::{
     ByteChange, SectionOffset, StackedColumns, change_panels, write_matrix, write_part,
 };
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, rounded};
+use sotto_silent::packed_groups::{PackedGroups, rounded};
+use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::samples::SampleMasks;
 use sotto_silent::weights::WeightLayout;
 use std::ops::Range;
@@ -37,8 +39,8 @@ impl<'a> Layers<'a> {
             weighing: WeightLayout::new(params.numbers(), params.blocks as usize, first)?,
             packed: packings(params, &params.packings())?,
             samples: [
-                SampleMasks::under(params.matrix(), of_records)?,
-                SampleMasks::under(params.masks(), of_masks)?,
+                SampleMasks::under(params.matrix(), PlainModulus::PAIR, of_records)?,
+                SampleMasks::under(params.mask_matrix(), PlainModulus::PAIR, of_masks)?,
             ],
         })
     }
@@ -97,7 +99,7 @@ impl<'a> Layers<'a> {
     /// Writes the weights of some blocks, and their masks in the second matrix.
     fn first(&self, blocks: Range<usize>, out: &dyn Sink) -> Result<()> {
         let ([samples, _], [bits, _]) = (&self.samples, self.params.bits());
-        let [_, weights, masks, ..] = self.params.starts();
+        let [_, weights, matrix, ..] = self.params.starts();
         let (numbers, ring) = (self.params.numbers(), lattice::ring()?);
         let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, at, bytes);
         let all = samples.of_numbers(blocks.start * numbers..blocks.end * numbers, read, || ())?;
@@ -111,12 +113,16 @@ impl<'a> Layers<'a> {
         let (rows, columns): (Vec<_>, Vec<_>) = packed.into_iter().unzip();
         let at = |start| SectionOffset { section: Section::Resident, start };
         self.weighing.write(blocks.start, &rows, at(weights), out)?;
-        let layout = self.params.masks();
+        if self.params.picks() == 0 {
+            // The only block's mask is sent as it is.
+            return columns.iter().try_for_each(|mask| out.write_at(masks::SECTION, 0, mask));
+        }
+        let layout = self.params.mask_matrix();
         let fill = |row: usize, bytes: &mut [u8]| {
             let of_column = |column: &Vec<u8>| column.get(row).copied().unwrap_or(0);
             bytes.iter_mut().zip(&columns).for_each(|(byte, column)| *byte = of_column(column));
         };
-        write_part(layout, at(masks), 0..layout.rows(), blocks.clone(), fill, out)
+        write_part(layout, at(matrix), 0..layout.rows(), blocks.clone(), fill, out)
     }
 
     /// Writes the weights that pack all masks.
@@ -150,6 +156,11 @@ impl<'a> Layers<'a> {
 
 /// The packings of masks, in the order of their numbers.
 pub(crate) fn packings(params: &Params, groups: &[Groups]) -> Result<Vec<PackedGroups>> {
-    let [_, bits] = params.bits();
-    groups.iter().map(|groups| PackedGroups::new(*groups, bits, MaskLayout::Sent)).collect()
+    let ([_, bits], mut start) = (params.bits(), 0);
+    let packed = |groups: &Groups| {
+        let masks = MaskLayout::Artifact { start };
+        start += groups.count() as u64 * u64::from(bits.mask) * (N / 8) as u64;
+        PackedGroups::new(*groups, bits, masks)
+    };
+    groups.iter().map(packed).collect()
 }

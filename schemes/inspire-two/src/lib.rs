@@ -40,6 +40,7 @@ pub mod literal;
 pub mod server;
 
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_silent::masks::MaskDownload;
 use sotto_silent::{MatrixScheme, Method};
 
 #[cfg(feature = "server")]
@@ -49,18 +50,19 @@ type Params = sotto_silent::Params<InspireTwo>;
 pub struct InspireTwo;
 
 impl Method for InspireTwo {
-    const ID: SchemeId = SchemeId("inspire-two/1");
+    const ID: SchemeId = SchemeId("inspire-two/2");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "InsPIRe^(2) (2025), short records by two packed passes",
         paper: "https://eprint.iacr.org/2025/1352",
         hiding: &[Hiding::Encryption],
         assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        client_keeps: "masks of answers for each table and epoch, the same for every client",
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
     type Literal = literal::ParamsLiteral;
     type Keys = ();
-    type Prepare = ();
+    type Prepare = MaskDownload;
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;

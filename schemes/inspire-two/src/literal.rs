@@ -7,7 +7,7 @@ use sotto_core::{Costs, Result, Security, TableShape, work};
 use sotto_lattice::noise::log2_sum;
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
-use sotto_silent::groups::Groups;
+use sotto_silent::groups::{Groups, MaskLayout};
 use sotto_silent::lattice::{self, KEY_WORDS, N, PACKED_OPS, PUBLIC_SEED, SET, SIGMA, weight_layout};
 use sotto_silent::limits::{self, MASK_BITS, QUERY_BITS, field, in_range, within};
 use sotto_silent::matrix_shape::{MatrixShape, cheapest, price};
@@ -103,9 +103,10 @@ impl ParamsLiteral {
     }
 
     /// The layout of the second matrix: a column for each block, with the bytes of its ciphertext's
-    /// mask.
-    pub fn masks(&self) -> PanelLayout {
-        PanelLayout::new(N / 8 * usize::from(self.inner_bits[0]), self.blocks as usize)
+    /// mask. Empty for one block, whose mask is not selected.
+    pub fn mask_matrix(&self) -> PanelLayout {
+        let rows = if self.picks() > 0 { N / 8 * usize::from(self.inner_bits[0]) } else { 0 };
+        PanelLayout::new(rows, self.blocks as usize)
     }
 
     /// The rows of the second matrix for some groups of masks; without groups, the part with the
@@ -131,15 +132,24 @@ impl ParamsLiteral {
     pub fn groups(&self) -> [Vec<usize>; 2] {
         let of =
             |numbers: usize| (0..numbers).step_by(GROUP).map(|first| GROUP.min(numbers - first)).collect();
-        let numbers = [self.masks().rows() / 2, self.body_bytes().div_ceil(2)];
+        let numbers = [self.mask_matrix().rows() / 2, self.body_bytes().div_ceil(2)];
         if self.picks() > 0 { numbers.map(of) } else { [Vec::new(), Vec::new()] }
     }
 
-    /// The packed ciphertexts of an answer: the count of numbers of each, and their bits.
+    /// The ciphertexts of an answer whose masks follow from the table: the count of numbers of each,
+    /// and their bits. The other ones are those of bodies, whose masks depend on the query.
     pub fn parts(&self) -> Vec<(usize, MessageBits)> {
-        let [first, second] = self.bits();
-        let picked = self.groups().into_iter().flatten().map(|numbers| (numbers, second));
+        let ([first, second], [of_masks, _]) = (self.bits(), self.groups());
+        let picked = of_masks.into_iter().map(|numbers| (numbers, second));
         if self.picks() > 0 { picked.collect() } else { vec![(self.numbers(), first)] }
+    }
+
+    /// The bodies of some of these ciphertexts.
+    pub fn bodies(&self, which: Range<usize>) -> Format {
+        let parts = self.parts();
+        let body = |(numbers, bits): &(usize, MessageBits)| Field::words(*numbers as u64, bits.body);
+        let bodies = parts.get(which).unwrap_or_default().iter().map(body);
+        bodies.fold(Format::default(), |format, field| format.and(1, field))
     }
 
     /// The packing groups of the masks' numbers: groups of one size, and then smaller ones.
@@ -154,15 +164,14 @@ impl ParamsLiteral {
         let masks = masks.get(which).unwrap_or_default();
         let same = masks.chunk_by(|a, b| a.next_power_of_two() == b.next_power_of_two());
         let groups = same.filter_map(|run| Some((run.first()?.next_power_of_two(), run.iter().sum())));
-        groups.map(|(size, numbers)| Groups::of(size, numbers, 1)).collect()
+        groups.map(|(size, numbers)| Groups::of(PlainModulus::PAIR, size, numbers, 1)).collect()
     }
 
     /// The offsets of the section's parts, and its end: matrix, weights, masks, weights of the
     /// masks.
     pub fn starts(&self) -> [u64; 5] {
-        let [_, bits] = self.bits();
-        let packing = self.packings().iter().map(|groups| groups.bytes(bits.mask)).sum::<u64>();
-        let parts = [self.matrix(), self.weights(), self.masks()].map(|layout| layout.bytes() as u64);
+        let packing = self.packings().iter().map(|groups| groups.bytes(MaskLayout::ARTIFACT)).sum::<u64>();
+        let parts = [self.matrix(), self.weights(), self.mask_matrix()].map(|layout| layout.bytes() as u64);
         let [matrix, weights, masks] = parts;
         [0, matrix, matrix + weights, matrix + weights + masks, matrix + weights + masks + packing]
     }
@@ -180,7 +189,7 @@ impl ParamsLiteral {
         let numbers = self.numbers();
         let sent = self.groups().iter().flatten().sum::<usize>() as u64;
         let few = |samples, numbers, words, bits| {
-            bound::few_failure_log2(samples, numbers, words, PlainModulus::BYTES, bits)
+            bound::few_failure_log2(samples, numbers, words, PlainModulus::PAIR, bits)
         };
         [
             few(numbers.next_power_of_two(), numbers as u64, self.columns(), first),
@@ -201,11 +210,11 @@ impl MatrixLiteral for ParamsLiteral {
         cheapest(shape, too_large, || {
             let grids = cuts(shape).flat_map(|cut| grids(cut).map(move |blocks| (cut, blocks)));
             grids.filter_map(|(cut, blocks)| {
-                let required = shape.required_failure_log2() - (cut.lookups as f64).log2();
-                let literal = word_sizes(cut, blocks, required)?;
+                let literal = word_sizes(shape, cut, blocks)?;
                 // Where rows are short, bytes are the reason to choose this scheme: they weigh twice.
                 let mut costs = literal.costs();
-                (costs.query_bytes, costs.answer_bytes) = (2 * costs.query_bytes, 2 * costs.answer_bytes);
+                let sent = [&mut costs.artifact_bytes, &mut costs.query_bytes, &mut costs.answer_bytes];
+                sent.into_iter().for_each(|bytes| *bytes *= 2);
                 Some((price(shape, &cut, &costs), literal))
             })
         })
@@ -240,10 +249,17 @@ impl MatrixLiteral for ParamsLiteral {
             .and(1, Field::residues(KEY_WORDS as u64, first.keys))
     }
 
-    /// Mask and bodies of each packed ciphertext.
+    /// The bodies of each packed ciphertext, and then, where blocks are selected, mask and bodies of
+    /// those of the blocks' bodies.
     fn answer(&self) -> Format {
-        let with = |format: Format, (numbers, bits)| format.and_packed(1, numbers as u64, bits);
-        self.parts().into_iter().fold(Format::default(), with)
+        let ([_, second], [_, of_bodies]) = (self.bits(), self.groups());
+        let with = |format: Format, numbers| format.and_packed(1, numbers as u64, second);
+        of_bodies.into_iter().fold(self.bodies(0..self.parts().len()), with)
+    }
+
+    fn masks(&self) -> Format {
+        let parts = self.parts().into_iter();
+        parts.fold(Format::default(), |format, (_, bits)| format.and(1, Field::words(N as u64, bits.mask)))
     }
 
     fn failure_log2(&self) -> f64 {
@@ -257,7 +273,7 @@ impl MatrixLiteral for ParamsLiteral {
         let switches: usize = bodies.iter().map(|numbers| numbers.next_power_of_two()).sum();
         Costs {
             server_ops: self.image_bytes() * work::READ_BYTE
-                + (self.parts().len() * N) as u64 * PACKED_OPS
+                + ((self.parts().len() + bodies.len()) * N) as u64 * PACKED_OPS
                 + self.blocks * self.numbers() as u64 * NUMBER_OPS
                 + switches as u64 * SWITCH_OPS,
             client_ops: KEY_OPS + (self.columns() + self.blocks) * WORD_OPS,
@@ -275,7 +291,7 @@ impl MatrixLiteral for ParamsLiteral {
             ("d", N.to_string()),
             ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
             ("sigma", SIGMA.to_string()),
-            ("packed ciphertexts", self.parts().len().to_string()),
+            ("packed ciphertexts", (self.parts().len() + self.groups()[1].len()).to_string()),
             ("bytes of weights", (masks - weights).to_string()),
             ("bytes of masks", (packing - masks).to_string()),
             ("bytes of the masks' weights", (end - packing).to_string()),
@@ -314,9 +330,10 @@ fn grids(MatrixShape { records, .. }: MatrixShape) -> impl Iterator<Item = u64> 
     })
 }
 
-/// The word sizes with the fewest bytes in query and answer together, which trade noise against
-/// each other. Each layer gets half of the failure probability.
-fn word_sizes(cut: MatrixShape, blocks: u64, required: f64) -> Option<ParamsLiteral> {
+/// The word sizes with the fewest bytes of query, answer and a share of the masks, which trade noise
+/// against each other. Each layer gets half of the failure probability.
+fn word_sizes(shape: &TableShape, cut: MatrixShape, blocks: u64) -> Option<ParamsLiteral> {
+    let required = shape.required_failure_log2() - (cut.lookups as f64).log2();
     let MatrixShape { record_bytes, records, .. } = cut;
     let widest = [*MASK_BITS.end(); 2];
     let literal = |key_bits, inner_bits| ParamsLiteral {
@@ -359,7 +376,7 @@ fn word_sizes(cut: MatrixShape, blocks: u64, required: f64) -> Option<ParamsLite
         });
         answers.collect()
     });
-    both.min_by_key(|literal| (literal.query_bytes() + literal.answer_bytes(), literal.query_bits))
+    both.min_by_key(|literal| (literal.epoch_bytes(cut.queries(shape)), literal.query_bits))
 }
 
 /// The first literal that is reliable; those after it with more bits are too.

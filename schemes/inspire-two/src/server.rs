@@ -14,13 +14,14 @@ use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::bits;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
 use sotto_silent::MatrixServer;
-use sotto_silent::groups::Groups;
-use sotto_silent::lattice::{self, N, Q_BITS, VECTORS, weight_layout};
+use sotto_silent::groups::{Groups, MaskLayout};
+use sotto_silent::lattice::{self, N, PackingDigits, Q_BITS, VECTORS, weight_layout};
 use sotto_silent::matrix::{Matrix, times};
-use sotto_silent::message::{Field, Format, Partial, PartialFormat, Query};
+use sotto_silent::message::{Field, Partial, PartialFormat, Query};
 use sotto_silent::packed_groups::{PackedGroups, PackingKeys, residues, rounded};
 use sotto_silent::packed_matrix::BATCH;
 use sotto_silent::pieces::{PartSection, Piece};
+use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::samples::SampleMasks;
 use sotto_silent::weights::WeightLayout;
 use std::ops::Range;
@@ -36,19 +37,13 @@ pub(crate) struct PartContents {
     pub(crate) numbers: Range<usize>,
     /// Groups of masks.
     pub(crate) groups: Range<usize>,
-    /// Whether it is the first part, which has the mask of the only block where there is one.
-    pub(crate) first: bool,
 }
 
 impl PartContents {
     /// The contents of a whole table.
     pub(crate) fn all(params: &Params) -> Self {
         let [groups, _] = params.groups();
-        PartContents {
-            numbers: 0..params.numbers() * params.blocks as usize,
-            groups: 0..groups.len(),
-            first: true,
-        }
+        PartContents { numbers: 0..params.numbers() * params.blocks as usize, groups: 0..groups.len() }
     }
 
     /// The contents of one part.
@@ -60,7 +55,6 @@ impl PartContents {
         PartContents {
             numbers: number(numbers.start)..number(numbers.end),
             groups: groups.start as usize..groups.end as usize,
-            first: cut.part() == 0,
         }
     }
 
@@ -76,12 +70,7 @@ impl PartContents {
 
     /// The part's rows of the second matrix.
     fn masks(&self, params: &Params) -> PanelLayout {
-        let all = params.masks();
-        match params.picks() {
-            0 if self.first => all,
-            0 => PanelLayout::new(0, all.cols()),
-            _ => params.masks_of(self.groups.clone()),
-        }
+        params.masks_of(self.groups.clone())
     }
 
     /// Matrix, weights, masks, and the masks' weights, with what the part has of them.
@@ -90,17 +79,15 @@ impl PartContents {
             let rows = [share.matrix(params), weight_layout(share.numbers.len(), 1), share.masks(params)];
             rows.map(|layout| layout.bytes() as u64)
         };
-        // The first part has the whole mask of an only block, and others come after it.
-        let before =
-            PartContents { numbers: 0..self.numbers.start, groups: 0..self.groups.start, first: !self.first };
+        let before = PartContents { numbers: 0..self.numbers.start, groups: 0..self.groups.start };
         let sizes = sizes(&PartContents::all(params)).into_iter().zip(sizes(&before)).zip(sizes(self));
         let piece = |((bytes, before), own): ((u64, u64), u64)| Piece { bytes, part: before..before + own };
         let mut all: Vec<Piece> = sizes.map(piece).collect();
-        let ([_, bits], mut first) = (params.bits(), 0);
+        let mut first = 0;
         for groups in params.packings() {
             let local = |group: usize| group.clamp(first, first + groups.count()) - first;
             let own = local(self.groups.start)..local(self.groups.end);
-            all.extend(groups.pieces(&own, bits.mask));
+            all.extend(groups.pieces(&own, MaskLayout::ARTIFACT));
             first += groups.count();
         }
         all
@@ -160,19 +147,9 @@ impl MatrixServer<InspireTwo> for Server {
     }
 
     fn partial(params: &Params, cut: PartIndex) -> PartialFormat {
-        let share = PartContents::of(params, cut);
-        let ([first, second], [groups, _]) = (params.bits(), params.groups());
+        let (share, [first, _]) = (PartContents::of(params, cut), params.bits());
         let bodies = Field::words(share.numbers.len() as u64, first.body);
-        let ciphers = match params.picks() {
-            // The mask of the only block, whose bodies are the numbers.
-            0 => Format::default().and_packed(share.first.into(), 0, first),
-            _ => {
-                let groups = groups.get(share.groups).unwrap_or_default();
-                let with = |format: Format, numbers: &usize| format.and_packed(1, *numbers as u64, second);
-                groups.iter().fold(Format::default(), with)
-            }
-        };
-        PartialFormat { words: vec![bodies], ciphers }
+        PartialFormat { words: vec![bodies], ciphers: params.bodies(share.groups) }
     }
 
     fn open(params: &Params, cut: PartIndex, held: PartSection) -> Result<Self> {
@@ -225,16 +202,9 @@ impl MatrixServer<InspireTwo> for Server {
         let second: Vec<&QueryPlanes> = queries.iter().filter_map(|query| query.second.as_ref()).collect();
         let picked = match &self.picking {
             Some(picking) => picking.masks(masks, packing, &second, &keys),
-            // There is nothing to select: the only block's mask is sent as it is.
-            None if self.share.first => {
-                vec![vec![[self.mask(masks), Vec::new()]]; queries.len()]
-            }
             None => vec![Vec::new(); queries.len()],
         };
-        let passed = |(bodies, masks): (Vec<u64>, Vec<Ciphertext>)| Partial {
-            words: vec![bodies],
-            ciphers: masks.into_iter().flatten().collect(),
-        };
+        let passed = |(bodies, ciphers): (Vec<u64>, Vec<Vec<u64>>)| Partial { words: vec![bodies], ciphers };
         bodies.into_iter().zip(picked).map(passed).collect()
     }
 
@@ -245,13 +215,12 @@ impl MatrixServer<InspireTwo> for Server {
         Query(query): &Query,
         Partial { words, ciphers: mut answer }: Partial,
     ) -> Result<Vec<Vec<u64>>> {
+        // The only block's bodies are the numbers.
+        let Some(fresh) = fresh else { return Ok(words) };
         let ([_, vector, key], [bodies]) = (query.as_slice(), words.as_slice()) else {
             return Err(Misuse::ForeignValue("query").into());
         };
-        match fresh {
-            Some(fresh) => answer.extend(fresh.picked(vector, key, bodies).into_iter().flatten()),
-            None => answer.iter_mut().skip(1).for_each(|body| body.clone_from(bodies)),
-        }
+        answer.extend(fresh.picked(vector, key, bodies).into_iter().flatten());
         Ok(answer)
     }
 }
@@ -267,14 +236,6 @@ impl Server {
         let mut bodies = residues(&self.ring, sums, [2, planes], bits.dropped());
         bodies.iter_mut().zip(added).for_each(|(body, added)| *body = q.add(*body, *added));
         rounded(&self.ring, &bodies, bits.body)
-    }
-
-    /// The mask of the only block.
-    fn mask(&self, masks: &[u8]) -> Vec<u64> {
-        let (layout, [bits, _]) = (self.params.masks(), self.params.bits());
-        let byte = |row| masks.get(layout.offset(row, 0)).copied();
-        let bytes: Vec<u8> = (0..layout.rows()).filter_map(byte).collect();
-        bits::unpack_words(&bytes, bits.mask, N).unwrap_or_else(|| vec![0; N])
     }
 }
 
@@ -316,14 +277,14 @@ impl MaskSelector {
         self.params.masks_of(self.groups.clone())
     }
 
-    /// The selected masks: one pass over those of all blocks, and one over the weights.
+    /// The bodies of the selected masks: one pass over those of all blocks, and one over the weights.
     pub(crate) fn masks(
         &self,
         masks: &[u8],
         mut weights: &[u8],
         queries: &[&QueryPlanes],
         keys: &[&PackingKeys],
-    ) -> Vec<Vec<Ciphertext>> {
+    ) -> Vec<Vec<Vec<u64>>> {
         let [_, bits] = self.params.bits();
         let planes = bits.query.div_ceil(8) as usize;
         let sums = times(masks, &self.layout(), queries, planes, scan_planes);
@@ -342,7 +303,7 @@ impl MaskSelector {
         let [numbers, _] = self.params.groups();
         for all in &mut all {
             let numbers = numbers.iter().skip(self.groups.start);
-            all.iter_mut().zip(numbers).for_each(|([_, body], numbers)| body.truncate(*numbers));
+            all.iter_mut().zip(numbers).for_each(|(body, numbers)| body.truncate(*numbers));
         }
         all
     }
@@ -351,11 +312,11 @@ impl MaskSelector {
 impl BodySelector {
     pub(crate) fn new(params: &Params) -> Result<Self> {
         let ([_, groups], [_, of_masks]) = (params.groups(), VECTORS);
-        let packing = |numbers: &usize| lattice::packing(numbers.next_power_of_two());
+        let packing = |numbers: &usize| PackingDigits::TWO.packing(numbers.next_power_of_two());
         Ok(BodySelector {
             params: params.clone(),
             ring: lattice::ring()?,
-            fresh: SampleMasks::under(params.masks(), of_masks)?,
+            fresh: SampleMasks::under(params.mask_matrix(), PlainModulus::PAIR, of_masks)?,
             packings: groups.iter().map(packing).collect::<Result<_>>()?,
         })
     }

@@ -39,7 +39,7 @@ impl MatrixClient<Inspire> for Client {
         let column = OneHot::new((record >> params.places.ilog2()) as u32, 1);
         let place = record as u32 & (params.places as u32 - 1);
         let columns = params.columns() as usize;
-        let (mut fields, secret) = self.encryption.sum(columns, column, params.bits(), rng);
+        let (mut fields, secret) = self.encryption.sum((columns, N), column, params.bits(), rng);
         let ring = self.encryption.ring();
         fields.extend(self.selector.encrypt(ring, &secret, place, params.selector_bits(), rng));
         Ok((Query(fields), secret))

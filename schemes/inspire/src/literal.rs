@@ -34,7 +34,7 @@ use sotto_core::{Costs, Result, Security, TableShape, work};
 use sotto_lattice::noise::{failure_apart_log2, steps};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
-use sotto_silent::groups::Groups;
+use sotto_silent::groups::{Groups, MaskLayout};
 use sotto_silent::lattice::{self, N, NORM, PACKED_OPS, PUBLIC_SEED, Q, Q_BITS, SET, SIGMA};
 use sotto_silent::limits::{self, KEY_BITS, QUERY_BITS, field, in_range, within};
 use sotto_silent::matrix_shape::{MatrixShape, cheapest, cuts, price};
@@ -159,7 +159,7 @@ impl ParamsLiteral {
 
     /// Bytes of the weights and masks after the matrix.
     pub fn weight_bytes(&self) -> u64 {
-        self.packing().bytes(Q_BITS)
+        self.packing().bytes(MaskLayout::Whole)
     }
 
     /// Bytes of the image: the matrix, columns padded to 4, and the weights.

@@ -17,10 +17,11 @@ use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::scratch::Scratch;
 use sotto_math::gadget::Gadget;
 use sotto_math::matrix::PANEL_ROWS;
-use sotto_silent::lattice::{N, Q_BITS};
+use sotto_silent::groups::MaskLayout;
+use sotto_silent::lattice::N;
 use sotto_silent::matrix::{StackedColumns, change_column, write_matrix};
 use sotto_silent::message::{Format, Partial, PartialFormat, Query};
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, rounded, write_packed};
+use sotto_silent::packed_groups::{PackedGroups, rounded, write_packed};
 use sotto_silent::packed_matrix::{BATCH, GroupRange, PackedMatrix, PackedQuery};
 use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::unit_vector::{KEY_BODIES, MessageBits};
@@ -52,7 +53,7 @@ fn write_weights(
 
 /// The polynomials of a part's groups.
 fn share(params: &Params<Inspire>, cut: PartIndex) -> GroupRange {
-    GroupRange::share(&params.layout(), &params.packing(), (cut, params.places as usize), Q_BITS)
+    GroupRange::share(&params.layout(), &params.packing(), (cut, params.places as usize), MaskLayout::Whole)
 }
 
 impl MatrixServer<Inspire> for Server {

@@ -19,9 +19,9 @@
 //! ```
 //!
 //! The table is a matrix D of signed bytes, `l` rows by `m` columns; a record is one column. A new
-//! client sends an encrypted unit vector and the keys that pack the products: nothing is downloaded
-//! first, and nothing is stored. README.md has the symbol table, the deviations from the papers,
-//! and the heuristics.
+//! client sends an encrypted unit vector and the keys that pack the products. The masks of answers,
+//! which no query changes, it fetches once an epoch. README.md has the symbol table, the deviations
+//! from the papers, and the heuristics.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -31,24 +31,26 @@ pub mod literal;
 pub mod server;
 
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_silent::masks::MaskDownload;
 use sotto_silent::{MatrixScheme, Method};
 
 /// The method of YPIR+SP.
 pub struct YpirSp;
 
 impl Method for YpirSp {
-    const ID: SchemeId = SchemeId("ypir-sp/1");
+    const ID: SchemeId = SchemeId("ypir-sp/2");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "YPIR+SP (USENIX Security 2024), packed by InspiRING",
         paper: "https://eprint.iacr.org/2024/270",
         hiding: &[Hiding::Encryption],
         assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        client_keeps: "masks of answers for each table and epoch, the same for every client",
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().sum().parts();
     type Literal = literal::ParamsLiteral;
     type Keys = ();
-    type Prepare = ();
+    type Prepare = MaskDownload;
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;

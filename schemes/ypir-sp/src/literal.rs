@@ -1,26 +1,42 @@
-//! Parameters as a catalog states them, `l` bytes in a record, `m` records, and the bits of all
-//! messages; and choosing them for a table: tall records cost packing and answer bytes, many records
-//! cost query bytes.
+//! Parameters as a catalog states them, `l` bytes in a record, `m` records, the bytes that are packed
+//! together, and the bits of all messages; and choosing them for a table: tall records cost packing
+//! and answer bytes, many records cost query bytes. Half as many bytes together save one of two keys
+//! in each query, and double the masks that a client fetches once.
 
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, Result, Security, TableShape, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
-use sotto_silent::groups::Groups;
-use sotto_silent::lattice::{self, GROUP_BYTES, N, PACKED_OPS, PUBLIC_SEED, SET, SIGMA};
-use sotto_silent::limits::{self, KEY_BITS, MASK_BITS, QUERY_BITS, in_range, within};
+use sotto_silent::groups::{Groups, MaskLayout};
+use sotto_silent::lattice::{self, N, PACKED_OPS, PUBLIC_SEED, Q_BITS, SET, SIGMA};
+use sotto_silent::limits::{self, KEY_BITS, field, in_range, within};
 use sotto_silent::matrix_shape::{MatrixShape, cheapest, cuts, price};
 use sotto_silent::message::{Field, Format};
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::{KEY_BODIES, KEYS_OPS, MessageBits, WORD_OPS};
 use sotto_silent::{MatrixLiteral, bound};
+use std::ops::RangeInclusive;
 
-/// Maximum bytes of a record: 256 packed ciphertexts.
+/// Maximum bytes of a record: 512 or 1024 packed ciphertexts.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// Maximum number of records. Their noise alone ends a little above, depending on the bits of a
 /// query's words.
 pub const MAX_RECORDS: u64 = 1 << 20;
+
+/// The plain modulus: each signed byte of a record is a number.
+const PLAIN: PlainModulus = PlainModulus::BYTE;
+
+/// Bytes that may be packed together: as many as the ring has coefficients, with two keys, or half as
+/// many with one.
+const SAMPLES: [u64; 2] = [N as u64, N as u64 / 2];
+
+/// The range of the bits of a query's word.
+const QUERY_BITS: RangeInclusive<u8> = 16..=Q_BITS as u8;
+
+/// The range of the bits of an answer's word. With eight bits of a body nothing is left of the
+/// margin; up to 37 of a mask, the client's product with it is exact.
+const ANSWER_BITS: RangeInclusive<u8> = 9..=*limits::MASK_BITS.end();
 
 /// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +48,8 @@ pub struct ParamsLiteral {
     pub record_bytes: u64,
     /// Number of records: columns of the matrix, `m`.
     pub records: u64,
+    /// Bytes of a record that are packed together: 2048, with two keys, or 1024, with one.
+    pub samples: u64,
     /// Bits of a query's word that are sent.
     pub query_bits: u8,
     /// Bits of a key's coefficient that are sent.
@@ -51,7 +69,17 @@ impl ParamsLiteral {
 
     /// Packed ciphertexts of a record.
     pub fn groups(&self) -> u64 {
-        lattice::groups(self.record_bytes)
+        self.record_bytes.div_ceil(self.samples.max(1))
+    }
+
+    /// Bytes of a record that are packed together.
+    pub fn samples(&self) -> usize {
+        self.samples as usize
+    }
+
+    /// Bodies of packing keys: of two keys if as many bytes are packed as the ring has coefficients.
+    fn key_bodies(&self) -> u64 {
+        PLAIN.packing().bodies() as u64 * if self.samples() == N { 2 } else { 1 }
     }
 
     /// The layout of the matrix.
@@ -59,14 +87,19 @@ impl ParamsLiteral {
         PanelLayout::new(self.record_bytes as usize, self.records as usize)
     }
 
-    /// The packing groups of a record's numbers.
-    pub fn packing(&self) -> Groups {
-        Groups::new(self.record_bytes.div_ceil(2) as usize, 1)
+    /// The bodies of some groups' packed ciphertexts.
+    pub fn bodies(&self, groups: u64) -> Format {
+        Format::default().and(groups, Field::words(self.samples, self.bits().body))
     }
 
-    /// Bytes of the weights and masks after the matrix.
+    /// The packing groups of a record's numbers.
+    pub fn packing(&self) -> Groups {
+        Groups::of(PLAIN, self.samples(), self.record_bytes as usize, 1)
+    }
+
+    /// Bytes of the weights after the matrix.
     pub fn weight_bytes(&self) -> u64 {
-        self.packing().bytes(self.bits().mask)
+        self.packing().bytes(MaskLayout::ARTIFACT)
     }
 
     /// Bytes of the image: the matrix, rows padded to 64 and columns to 4, and the weights.
@@ -80,9 +113,9 @@ impl MatrixLiteral for ParamsLiteral {
         let too_large =
             "it needs more than 2^20 records of at most 2^20 bytes, or their noise leaves no margin";
         cheapest(shape, too_large, || {
-            let cuts = cuts(shape, GROUP_BYTES as u64, MAX_RECORD_BYTES);
-            cuts.filter(|cut| cut.records <= MAX_RECORDS).filter_map(|cut| {
-                let literal = word_sizes(&cut, cut.required_failure_log2(shape))?;
+            let cuts = cuts(shape, N as u64, MAX_RECORD_BYTES).filter(|cut| cut.records <= MAX_RECORDS);
+            cuts.flat_map(|cut| SAMPLES.map(|samples| (cut, samples))).filter_map(|(cut, samples)| {
+                let literal = word_sizes(shape, &cut, samples)?;
                 Some((price(shape, &cut, &literal.costs()), literal))
             })
         })
@@ -92,11 +125,14 @@ impl MatrixLiteral for ParamsLiteral {
         limits::public(&self.set, &self.seed)?;
         in_range("record_bytes", self.record_bytes, MAX_RECORD_BYTES)?;
         in_range("records", self.records, MAX_RECORDS)?;
+        if !SAMPLES.contains(&self.samples) {
+            return Err(field("samples", format!("must be one of {SAMPLES:?}")));
+        }
         within("query_bits", self.query_bits, QUERY_BITS)?;
         within("key_bits", self.key_bits, KEY_BITS)?;
         let [mask, body] = self.answer_bits;
-        within("answer_bits", mask, MASK_BITS)?;
-        within("answer_bits", body, *MASK_BITS.start()..=mask)?;
+        within("answer_bits", mask, ANSWER_BITS)?;
+        within("answer_bits", body, *ANSWER_BITS.start()..=mask)?;
         lattice::security()
     }
 
@@ -104,28 +140,31 @@ impl MatrixLiteral for ParamsLiteral {
         [self.records, self.record_bytes]
     }
 
-    /// The words of the vector, and the bodies of two keys.
+    /// The words of the vector, and the bodies of the keys.
     fn query(&self) -> Format {
         let bits = self.bits();
         Format::of(Field::residues(self.records, bits.query))
-            .and(KEY_BODIES as u64, Field::residues(N as u64, bits.keys))
+            .and(self.key_bodies(), Field::residues(N as u64, bits.keys))
     }
 
-    /// A packed ciphertext for each group.
+    /// The body of a packed ciphertext for each group.
     fn answer(&self) -> Format {
-        Format::default().and_packed(self.groups(), N as u64, self.bits())
+        self.bodies(self.groups())
+    }
+
+    fn masks(&self) -> Format {
+        Format::default().and(self.groups(), Field::words(N as u64, self.bits().mask))
     }
 
     fn failure_log2(&self) -> f64 {
-        let numbers = self.record_bytes.div_ceil(2);
-        bound::number_failure_log2(numbers, self.records, PlainModulus::BYTES, self.bits())
+        bound::few_failure_log2(self.samples(), self.record_bytes, self.records, PLAIN, self.bits())
     }
 
     /// Work of an answer: both passes read their tables once, and each coefficient is packed.
     fn work(&self) -> Costs {
         Costs {
             server_ops: self.image_bytes() * work::READ_BYTE + self.groups() * N as u64 * PACKED_OPS,
-            client_ops: KEYS_OPS + self.records * WORD_OPS,
+            client_ops: KEYS_OPS * self.key_bodies() / KEY_BODIES as u64 + self.records * WORD_OPS,
             resident_bytes: self.image_bytes(),
             ..Costs::default()
         }
@@ -133,7 +172,7 @@ impl MatrixLiteral for ParamsLiteral {
 
     fn details(&self) -> Vec<(&'static str, String)> {
         let ([errors, roundings], margin) =
-            bound::variances_and_margin(self.records, PlainModulus::BYTES, 1, self.bits());
+            bound::few_variances_and_margin(self.samples(), self.records, PLAIN, self.bits());
         vec![
             ("l", self.record_bytes.to_string()),
             ("m", self.records.to_string()),
@@ -141,6 +180,7 @@ impl MatrixLiteral for ParamsLiteral {
             ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
             ("sigma", SIGMA.to_string()),
             ("packed ciphertexts", self.groups().to_string()),
+            ("bytes of masks", self.masks().bytes().to_string()),
             ("byte planes", self.query_bits.div_ceil(8).to_string()),
             ("bytes of weights", self.weight_bytes().to_string()),
             ("errors", format!("2^{:.1} of a margin of 2^{:.1}", errors.log2() / 2.0, margin.log2())),
@@ -149,33 +189,39 @@ impl MatrixLiteral for ParamsLiteral {
     }
 }
 
-/// The word sizes with the fewest bytes in query and answer together, which trade noise against
-/// each other.
-fn word_sizes(cut: &MatrixShape, required: f64) -> Option<ParamsLiteral> {
-    let MatrixShape { record_bytes, records, .. } = *cut;
+/// The word sizes with the fewest bytes of a lookup, which trade noise against each other: of query and
+/// answer, and a share of the masks.
+fn word_sizes(shape: &TableShape, cut: &MatrixShape, samples: u64) -> Option<ParamsLiteral> {
+    let (required, MatrixShape { record_bytes, records, .. }) = (cut.required_failure_log2(shape), *cut);
     let literal = |query_bits, key_bits, answer_bits| ParamsLiteral {
         set: SET.into(),
         record_bytes,
         records,
+        samples,
         query_bits,
         key_bits,
         answer_bits,
         seed: PUBLIC_SEED,
     };
     let reliable = |literal: &ParamsLiteral| literal.failure_log2() <= required;
-    let tried = QUERY_BITS.flat_map(|query| KEY_BITS.map(move |key| (query, key)));
-    let fitting = tried.flat_map(|(query, key)| {
-        // The narrowest mask for each body: a bit of either costs the same.
+    let widest = [*ANSWER_BITS.end(); 2];
+    // A few more bits than the narrowest words and keys have may save more elsewhere.
+    let least = QUERY_BITS.into_iter().find(|query| reliable(&literal(*query, *KEY_BITS.end(), widest)))?;
+    let tried = (least..).take(TRIED).flat_map(|query| KEY_BITS.map(move |key| (query, key)));
+    let fitting = tried.filter(|(query, _)| QUERY_BITS.contains(query)).flat_map(|(query, key)| {
+        // The narrowest mask for each body.
         let mask_for = move |body| {
-            let mut masks = (body..=*MASK_BITS.end()).map(|mask| literal(query, key, [mask, body]));
+            let mut masks = (body..=*ANSWER_BITS.end()).map(|mask| literal(query, key, [mask, body]));
             masks.find(reliable)
         };
-        // Nothing more is tried if not even the widest suffices.
-        let widest = literal(query, key, [*MASK_BITS.end(); 2]);
-        MASK_BITS.take(8).filter(move |_| reliable(&widest)).filter_map(mask_for)
+        let fits = reliable(&literal(query, key, widest));
+        ANSWER_BITS.take(TRIED).filter(move |_| fits).filter_map(mask_for)
     });
-    fitting.min_by_key(|literal| (literal.query_bytes() + literal.answer_bytes(), literal.query_bits))
+    fitting.min_by_key(|literal| (literal.epoch_bytes(cut.queries(shape)), literal.query_bits))
 }
+
+/// Numbers of bits that are tried from the least on.
+const TRIED: usize = 5;
 
 #[cfg(test)]
 mod tests {

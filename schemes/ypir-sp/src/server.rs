@@ -3,10 +3,10 @@
 
 use crate::YpirSp;
 use sotto_core::{Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
-use sotto_silent::lattice::{GROUP_BYTES, N};
+use sotto_silent::groups::MaskLayout;
 use sotto_silent::matrix::{ByteChange, Matrix, change_panels, write_matrix};
-use sotto_silent::message::{Format, Partial, PartialFormat, Query};
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, write_packed};
+use sotto_silent::message::{Partial, PartialFormat, Query};
+use sotto_silent::packed_groups::{PackedGroups, write_packed};
 use sotto_silent::packed_matrix::{BATCH, GroupRange, PackedMatrix, PackedQuery};
 use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::{MatrixServer, Params};
@@ -18,12 +18,12 @@ pub struct Server {
 
 /// The layout of the weights, and their packing.
 fn packed(params: &Params<YpirSp>) -> Result<PackedGroups> {
-    PackedGroups::new(params.packing(), params.bits(), MaskLayout::Sent)
+    PackedGroups::new(params.packing(), params.bits(), MaskLayout::ARTIFACT)
 }
 
 /// The groups of a part.
 fn share(params: &Params<YpirSp>, cut: PartIndex) -> GroupRange {
-    GroupRange::share(&params.layout(), &params.packing(), (cut, 1), params.bits().mask)
+    GroupRange::share(&params.layout(), &params.packing(), (cut, 1), MaskLayout::ARTIFACT)
 }
 
 impl MatrixServer<YpirSp> for Server {
@@ -46,8 +46,8 @@ impl MatrixServer<YpirSp> for Server {
     fn update_image(params: &Params<YpirSp>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let (layout, packed) = (params.layout(), packed(params)?);
         // A panel belongs to one group.
-        let group =
-            |entries: &[ByteChange]| Ok(entries.first().map(|entry| entry.row as usize / GROUP_BYTES));
+        let samples = params.samples();
+        let group = |entries: &[ByteChange]| Ok(entries.first().map(|entry| entry.row as usize / samples));
         let touched = change_panels(layout, Section::Resident, changes, out, group)?;
         write_packed(layout, Section::Resident, &packed, packed.together(touched.into_iter().flatten()), out)
     }
@@ -62,12 +62,11 @@ impl MatrixServer<YpirSp> for Server {
 
     fn partial(params: &Params<YpirSp>, cut: PartIndex) -> PartialFormat {
         let groups = share(params, cut).groups.len() as u64;
-        let ciphers = Format::default().and_packed(groups, N as u64, params.bits());
-        PartialFormat { ciphers, ..PartialFormat::default() }
+        PartialFormat { ciphers: params.bodies(groups), ..PartialFormat::default() }
     }
 
     fn open(params: &Params<YpirSp>, cut: PartIndex, held: PartSection) -> Result<Self> {
-        let bits = (params.bits(), MaskLayout::Sent);
+        let bits = (params.bits(), MaskLayout::ARTIFACT);
         Ok(Server { matrix: PackedMatrix::new(&share(params, cut), bits, held, 0)? })
     }
 

@@ -21,7 +21,7 @@
 //! DoublePIR without any hint: a first encrypted unit vector multiplies the table, and a second one
 //! fetches the products and hint rows that belong to one record. The results from the hint are
 //! packed into few ring-LWE ciphertexts with keys that travel in the query. So a new client
-//! downloads and registers nothing. README.md has the symbol table, the deviations from the papers,
+//! registers nothing, and downloads the masks of these alone. README.md has the symbol table, the deviations from the papers,
 //! and the heuristics.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -32,24 +32,26 @@ pub mod literal;
 pub mod server;
 
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_silent::masks::MaskDownload;
 use sotto_silent::{MatrixScheme, Method};
 
 /// The method of YPIR.
 pub struct Ypir;
 
 impl Method for Ypir {
-    const ID: SchemeId = SchemeId("ypir/1");
+    const ID: SchemeId = SchemeId("ypir/2");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "YPIR (USENIX Security 2024), packed by InspiRING",
         paper: "https://eprint.iacr.org/2024/270",
         hiding: &[Hiding::Encryption],
         assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        client_keeps: "masks of answers for each table and epoch, the same for every client",
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
     type Literal = literal::ParamsLiteral;
     type Keys = ();
-    type Prepare = ();
+    type Prepare = MaskDownload;
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;

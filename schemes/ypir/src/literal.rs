@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, Result, Security, TableShape, work};
 use sotto_prg::PublicSeed;
-use sotto_silent::groups::Groups;
+use sotto_silent::groups::{Groups, MaskLayout};
 use sotto_silent::lattice::{self, N, P_LOG2, PACKED_OPS, Q_BITS};
 use sotto_silent::limits::{KEY_BITS, MASK_BITS, QUERY_BITS, field, within};
 use sotto_silent::lwe::{self, ring};
@@ -78,9 +78,9 @@ impl ParamsLiteral {
         Groups::new(self.numbers() as usize, 1)
     }
 
-    /// Bytes of weights and masks in an image.
+    /// Bytes of weights in an image.
     pub fn weight_bytes(&self) -> u64 {
-        self.packing().bytes(self.bits().mask)
+        self.packing().bytes(MaskLayout::ARTIFACT)
     }
 
     /// The sizes that determine the noise of the first pass.
@@ -95,13 +95,13 @@ impl ParamsLiteral {
         self.cut().first_bytes() + self.cut().second_bytes() + self.weight_bytes()
     }
 
-    /// The packed ciphertexts of some groups, without unused coefficients of the last.
-    pub fn ciphers(&self, groups: std::ops::Range<u64>) -> Format {
-        let (last, bits) = (self.groups() - 1, self.bits());
-        let full =
-            Format::default().and_packed(groups.end.min(last) - groups.start.min(last), N as u64, bits);
+    /// The bodies of some groups' packed ciphertexts, without unused coefficients of the last.
+    pub fn bodies(&self, groups: std::ops::Range<u64>) -> Format {
+        let (last, body) = (self.groups() - 1, self.bits().body);
+        let full = groups.end.min(last) - groups.start.min(last);
         let rest = groups.end > groups.start && groups.end > last;
-        full.and_packed(rest.into(), self.numbers() - last * N as u64, bits)
+        let full = Format::default().and(full, Field::words(N as u64, body));
+        full.and(rest.into(), Field::words(self.numbers() - last * N as u64, body))
     }
 }
 
@@ -110,7 +110,8 @@ impl MatrixLiteral for ParamsLiteral {
         cheapest(shape, |candidate| {
             let bits = [*lwe::bound::QUERY_BITS.end(), *QUERY_BITS.end()];
             let widest = literal(&candidate, bits, *KEY_BITS.end(), WIDEST);
-            let chosen = if candidate.affords(widest.weight_bytes()) { word_sizes(&candidate) } else { None };
+            let chosen =
+                if candidate.affords(widest.weight_bytes()) { word_sizes(shape, &candidate) } else { None };
             chosen.map(|literal| (literal.costs(), literal))
         })
     }
@@ -150,19 +151,22 @@ impl MatrixLiteral for ParamsLiteral {
             .and(KEY_BODIES as u64, Field::residues(N as u64, bits.keys))
     }
 
-    /// For each group of numbers of the second matrix a packed ciphertext, without unused
+    /// For each group of numbers of the second matrix the body of a packed ciphertext, without unused
     /// coefficients; for each of a record's bytes a sample of its fresh number.
     fn answer(&self) -> Format {
-        self.ciphers(0..self.groups()).and_packed(self.record_bytes, 1, self.bits())
+        self.bodies(0..self.groups()).and_packed(self.record_bytes, 1, self.bits())
+    }
+
+    fn masks(&self) -> Format {
+        Format::default().and(self.groups(), Field::words(N as u64, self.bits().mask))
     }
 
     /// Failure probability over both passes.
     fn failure_log2(&self) -> f64 {
         let read = failure_log2(self.record_bytes, &self.words());
-        let packed =
-            bound::number_failure_log2(self.numbers(), self.blocks, PlainModulus::BYTES, self.bits());
+        let packed = bound::number_failure_log2(self.numbers(), self.blocks, PlainModulus::PAIR, self.bits());
         let fresh =
-            bound::few_failure_log2(1, self.record_bytes, self.blocks, PlainModulus::BYTES, self.bits());
+            bound::few_failure_log2(1, self.record_bytes, self.blocks, PlainModulus::PAIR, self.bits());
         sotto_silent::log2_sum([read, packed, fresh])
     }
 
@@ -185,7 +189,7 @@ impl MatrixLiteral for ParamsLiteral {
             let [errors, roundings] = [errors, roundings].map(|variance| variance.log2() / 2.0);
             format!("errors 2^{errors:.1}, roundings 2^{roundings:.1}, of a margin of 2^{:.1}", margin.log2())
         };
-        let packed = bound::variances_and_margin(self.blocks, PlainModulus::BYTES, 1, self.bits());
+        let packed = bound::variances_and_margin(self.blocks, PlainModulus::PAIR, 1, self.bits());
         vec![
             ("l", cut.rows().to_string()),
             ("m", cut.columns().to_string()),
@@ -227,9 +231,10 @@ fn literal(
     }
 }
 
-/// The word sizes with the fewest bytes in query and answer together. The first pass may use half
-/// of the required failure probability.
-fn word_sizes(candidate: &LayoutCandidate) -> Option<ParamsLiteral> {
+/// The word sizes with the fewest bytes of query, answer and a share of the masks. The first pass may
+/// use half of the required failure probability.
+fn word_sizes(shape: &TableShape, candidate: &LayoutCandidate) -> Option<ParamsLiteral> {
+    let lookups = shape.lookups_per_client.max(1).saturating_mul(candidate.lookups);
     let required = candidate.required;
     let first = lwe::bound::QUERY_BITS.into_iter().find(|first| {
         let words = literal(candidate, [*first, *QUERY_BITS.end()], *KEY_BITS.end(), WIDEST).words();
@@ -248,7 +253,7 @@ fn word_sizes(candidate: &LayoutCandidate) -> Option<ParamsLiteral> {
         queries
             .filter_map(move |query| (body..=*MASK_BITS.end()).map(|mask| with(query, mask)).find(reliable))
     });
-    fitting.min_by_key(|literal| (literal.query_bytes() + literal.answer_bytes(), literal.query_bits))
+    fitting.min_by_key(|literal| (literal.epoch_bytes(lookups), literal.query_bits))
 }
 
 #[cfg(test)]

@@ -7,12 +7,14 @@ use rayon::prelude::*;
 use sotto_core::{Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::matrix::QueryPlanes;
+use sotto_silent::groups::MaskLayout;
 use sotto_silent::lattice::{self, GROUP_BYTES};
 use sotto_silent::matrix::{RowRange, SectionOffset};
 use sotto_silent::message::{Field, Format, Partial, PartialFormat, Query};
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, rounded, write_packed};
+use sotto_silent::packed_groups::{PackedGroups, rounded, write_packed};
 use sotto_silent::packed_matrix::{BATCH, GroupRange, PackedMatrix, PackedQuery};
 use sotto_silent::pieces::{PartSection, Piece};
+use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::samples::SampleMasks;
 use sotto_silent::two_pass::{FRESH_BITS, FirstPass, update_image, write};
 use sotto_silent::{MatrixServer, Params};
@@ -41,12 +43,12 @@ pub struct FreshSamples {
 
 /// The groups of the second matrix that a part has. There may be fewer groups than parts.
 fn share(params: &Params<Ypir>, cut: PartIndex) -> GroupRange {
-    GroupRange::share(&params.cut().second(), &params.packing(), (cut, 1), params.bits().mask)
+    GroupRange::share(&params.cut().second(), &params.packing(), (cut, 1), MaskLayout::ARTIFACT)
 }
 
 /// Writes the weights of some groups of the second matrix.
 fn write_weights(params: &Params<Ypir>, groups: impl Iterator<Item = usize>, out: &dyn Sink) -> Result<()> {
-    let packed = PackedGroups::new(params.packing(), params.bits(), MaskLayout::Sent)?;
+    let packed = PackedGroups::new(params.packing(), params.bits(), MaskLayout::ARTIFACT)?;
     let second = SectionOffset { section: Section::Resident, start: params.cut().first_bytes() };
     write_packed(params.cut().second(), second, &packed, packed.together(groups), out)
 }
@@ -91,19 +93,23 @@ impl MatrixServer<Ypir> for Server {
         let Range { start, end } = share(params, cut).groups;
         PartialFormat {
             words: vec![Field::words(rows, FRESH_BITS)],
-            ciphers: params.ciphers(start as u64..end as u64),
+            ciphers: params.bodies(start as u64..end as u64),
         }
     }
 
     fn open(params: &Params<Ypir>, cut: PartIndex, held: PartSection) -> Result<Self> {
-        let (bits, [first_bits, _]) = ((params.bits(), MaskLayout::Sent), params.query_bits.map(u32::from));
+        let (bits, [first_bits, _]) =
+            ((params.bits(), MaskLayout::ARTIFACT), params.query_bits.map(u32::from));
         let second = PackedMatrix::new(&share(params, cut), bits, held.clone(), 1)?;
         let first = FirstPass::new(params.cut(), cut, first_bits, held);
         Ok(Server { first, second, ciphers: Self::partial(params, cut).ciphers })
     }
 
     fn joiner(params: &Params<Ypir>) -> Result<FreshSamples> {
-        Ok(FreshSamples { ring: lattice::ring()?, samples: SampleMasks::new(params.cut().second())? })
+        Ok(FreshSamples {
+            ring: lattice::ring()?,
+            samples: SampleMasks::new(params.cut().second(), PlainModulus::PAIR)?,
+        })
     }
 
     fn expand(&self, _: &Params<Ypir>, (): &(), Query(fields): &Query) -> Result<ExpandedQuery> {

@@ -120,7 +120,7 @@ def simplepir(vector: Table) -> bytes:
     return bytes(record)
 
 
-# ypir-sp/1: ../../ypir-sp.md, and ../../cube.md for streams and slots
+# ypir-sp/2: ../../ypir-sp.md, and ../../cube.md for streams and slots
 
 
 def reversed_bits(x: int, bits: int) -> int:
@@ -155,9 +155,9 @@ def coefficients(slots: list[int], q: int) -> list[int]:
 
 
 def ypir_sp(vector: Table) -> bytes:
-    params = vector.params("set", "record_bytes", "records", "query_bits", "key_bits", "answer_bits", "seed")
+    params = vector.params("set", "record_bytes", "records", "samples", "query_bits", "key_bits", "answer_bits", "seed")
     [(query, answer)], d, q = vector.asks(), 2048, 1125899904679937
-    l, m, b = params["record_bytes"], params["records"], params["query_bits"]
+    l, m, g, b = params["record_bytes"], params["records"], params["samples"], params["query_bits"]
     secret, wanted = numbers(vector.secrets["s"]), vector.place(l)[0]
     demand(len(secret) == d and set(secret) <= {-1, 0, 1}, "a secret of another kind")
     dropped = 1 << (50 - b)
@@ -166,18 +166,17 @@ def ypir_sp(vector: Table) -> bytes:
         stream = (word & (1 << 50) - 1 for word in public_words(bytes.fromhex(params["seed"]), "silent query", k, 8))
         block = coefficients([next(word for word in stream if word < q) for _ in range(d)], q)
         for i, mask in enumerate(product(block, secret, q)[: m - k * d]):
-            one = (q + 2**15) // 2**16 if k * d + i == wanted else 0
+            one = (q + 2**7) // 2**8 if k * d + i == wanted else 0
             error = (words[k * d + i] * dropped - mask - one) % q
             demand(min(error, q - error) <= 10 * 3.2 + dropped, "the query does not ask for the record")
-    record, (high, low) = b"", params["answer_bits"]
-    for group in (answer[at : at + 256 * (high + low)] for at in range(0, len(answer), 256 * (high + low))):
-        mask, body = bits(group[: 256 * high], high, d), bits(group[256 * high :], low, d)
+    record, (high, low), masks = b"", params["answer_bits"], vector.artifact("hint")
+    demand(len(masks) == -(-l // g) * d * high // 8 and len(answer) == -(-l // g) * g * low // 8, "another size")
+    for group in range(-(-l // g)):
+        mask = bits(masks[d * high // 8 * group :][: d * high // 8], high, d)
+        body = bits(answer[g * low // 8 * group :][: g * low // 8], low, g)
         # Masks and bodies are parts of q: x q / 2^high and y q / 2^low.
         hidden = product(mask, secret, 1 << high)
-        for x, y in zip(hidden, body):
-            number = round((y / 2**low - x / 2**high) * 2**16) % 2**16
-            first = (number + 128) % 256 - 128
-            record += bytes([first % 256, (number - first) // 256 % 256])
+        record += bytes(round((y / 2**low - x / 2**high) * 2**8) % 2**8 for x, y in zip(hidden, body))
     return record[:l]
 
 
@@ -255,5 +254,5 @@ SCHEMES = {
     "dpf/1": dpf,
     "dpf/2": dpf,
     "simplepir/1": simplepir,
-    "ypir-sp/1": ypir_sp,
+    "ypir-sp/2": ypir_sp,
 }

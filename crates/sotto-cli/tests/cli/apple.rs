@@ -56,7 +56,7 @@ fn what_encode_refuses() {
     run(&csv, &["--bucket-bytes", "15"]).fails(3, &["people.csv, line", "--bucket-bytes"]);
     run(&csv, &["--set", "n_1"]).fails(4, &["n_4096_logq_27_28_28_logt_5"]);
     run(&csv, &["--set", "n_4096_logq_27_28_28_logt_17"]).fails(4, &["2^"]);
-    run(&csv, &["--scheme", "ypir/1"]).fails(2, &["--apple"]);
+    run(&csv, &["--scheme", "ypir/2"]).fails(2, &["--apple"]);
     run(&csv, &["--buckets", "9", "--headroom", "5"]).fails(2, &["--headroom"]);
     assert_eq!(run(&csv, &[]).code, 0);
     run(&csv, &["--use-case", "another"]).fails(2, &["holds the use case \"t\"", "--replace"]);

@@ -102,7 +102,7 @@ impl<'a> WeightColumns<'a> {
     ///
     /// # Panics
     /// If there are no such columns, or `out` does not fit whole ones.
-    pub fn put(&self, digit: usize, first: usize, out: &mut [i32]) {
+    pub fn put(&self, digit: usize, first: usize, out: &mut [i64]) {
         let (n, along, samples) = (self.packing.ring.n(), &self.packing.along, self.packing.samples);
         let (rows, count) = (along.n(), out.len() / samples);
         assert!(out.len() == count * samples && first + count <= n, "columns of a key");
@@ -116,7 +116,7 @@ impl<'a> WeightColumns<'a> {
         for (column, out) in columns.chunks_exact_mut(rows + GAP).zip(out.chunks_exact_mut(samples)) {
             let column = &mut column[..rows];
             along.inverse(column);
-            out.iter_mut().zip(&*column).for_each(|(out, x)| *out = along.modulus().centered(*x) as i32);
+            out.iter_mut().zip(&*column).for_each(|(out, x)| *out = along.modulus().centered(*x));
         }
     }
 }
@@ -252,7 +252,7 @@ impl PackWeights {
                         .skip(col)
                         .step_by(cols)
                         .zip(&column[first..])
-                        .for_each(|(x, y)| *x = *y);
+                        .for_each(|(x, y)| *x = *y as i32);
                 }
                 for (row, line) in rows.chunks_exact_mut(len).zip(turned.chunks_exact(cols)) {
                     row[start..start + cols].copy_from_slice(line);

@@ -149,7 +149,7 @@ fn columns_add_what_digits_add() {
             assert!(weights.iter().all(|x| x.unsigned_abs() < 1 << 23));
             for (column, key) in weights.chunks_exact(count).zip(&key) {
                 for (sum, x) in sums.iter_mut().zip(column) {
-                    *sum = q.add(*sum, q.mul(q.reduce_i64(i64::from(*x)), *key));
+                    *sum = q.add(*sum, q.mul(q.reduce_i64(*x), *key));
                 }
             }
         }

@@ -16,7 +16,7 @@ const LARGER_COUNTS: [u64; 3] = [4095, 4096, 4097];
 /// Schemes that prepare the packing of whole rings, which takes a second for any number of rows.
 /// Their layout changes at thousands of rows, and not around [`COUNTS`]: of each width they get one
 /// table, and of the narrowest also that of a single row.
-const PACKING: [&str; 5] = ["hintless/1", "inspire/1", "inspire-two/1", "ypir/1", "ypir-sp/1"];
+const PACKING: [&str; 5] = ["hintless/1", "inspire/1", "inspire-two/2", "ypir/2", "ypir-sp/2"];
 
 pub(super) fn packs(subject: &Subject) -> bool {
     PACKING.contains(&subject.entry.id.0)

@@ -116,7 +116,7 @@ fn a_change_touches_its_block_and_the_second_layer() {
         });
         assert_eq!(differs, row / height == 1, "{row}");
     }
-    let layout = table.params.masks();
+    let layout = table.params.mask_matrix();
     for col in 0..4 {
         let differs = (0..layout.rows())
             .any(|row| old[masks + layout.offset(row, col)] != new[masks + layout.offset(row, col)]);

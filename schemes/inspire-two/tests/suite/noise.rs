@@ -2,11 +2,13 @@
 //! from the generator the client was given.
 
 use crate::{Table, bytes, literal};
+use sotto_core::Artifact;
 use sotto_inspire_two::literal::{GROUP, ParamsLiteral};
 use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::unpack_words;
+use sotto_silent::MatrixLiteral as _;
 use sotto_silent::bound::few_variances_and_margin;
-use sotto_silent::lattice::{LAW, N, Q, ring};
+use sotto_silent::lattice::{LAW, N, PackingDigits, Q, ring};
 use sotto_silent::measure::{Errors, average, phases};
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::bytes_of;
@@ -18,16 +20,19 @@ fn noise(table: &Table, queries: u64) -> [Errors; 3] {
     let params = &table.params;
     let ([first, second], mut errors) = (params.bits(), <[Errors; 3]>::default());
     let mut client = table.client("prepare");
+    let masks = params.masks().take(&mut table.image.artifact(Artifact::Hint).unwrap()).unwrap();
     for i in 0..queries {
         let (index, label) = (i * 7 % params.records, format!("noise {i}"));
         let (_, answer, record) = table.lookup(&mut client, index, &label);
         assert_eq!(record, table.row(index), "{label}");
         let secret = SecretKey::sample(&ring, LAW, &mut seeded(&label));
-        let mut ciphers = answer.0.as_chunks::<2>().0.iter();
+        let (of_masks, of_bodies) = answer.0.split_at(masks.len());
+        let of_masks = masks.iter().zip(of_masks);
+        let mut ciphers = of_masks.chain(of_bodies.as_chunks().0.iter().map(|[mask, body]| (mask, body)));
         let mut both = [Vec::new(), Vec::new()];
         for (kind, groups) in params.groups().iter().enumerate() {
             for numbers in groups {
-                let [mask, body] = ciphers.next().unwrap();
+                let (mask, body) = ciphers.next().unwrap();
                 let samples = numbers.next_power_of_two();
                 for phase in phases((&ring, &secret), second, samples, [mask, body]) {
                     let number = (phase * 65536.0 / Q as f64).round();
@@ -73,10 +78,10 @@ fn noise_is_what_the_formulas_say() {
         ];
         for (layer, (errors, (samples, words, bits))) in noise(&table, queries).iter().zip(layers).enumerate()
         {
-            let predicted = average(samples, words, 2f64.powi(32) / 12.0, 1, bits);
+            let predicted = average((samples, PackingDigits::TWO), words, 2f64.powi(32) / 12.0, 1, bits);
             let apart = (errors.mean().log2() - predicted.log2()) / 2.0;
             assert!(apart.abs() < 0.3, "{name}, layer {layer}: {apart} bits");
-            let (variances, margin) = few_variances_and_margin(samples, words, PlainModulus::BYTES, bits);
+            let (variances, margin) = few_variances_and_margin(samples, words, PlainModulus::PAIR, bits);
             let variance: f64 = variances.iter().sum();
             assert!(errors.mean() < variance * 1.2 || bits.body < 30, "{name}, layer {layer}");
             assert!(errors.largest() < margin + Q as f64 / 2f64.powi(19), "{name}, layer {layer}");
@@ -90,7 +95,7 @@ fn the_worst_table_comes_close_to_the_bound_and_stays_below() {
     let literal = literal([64, 6000, 2], [41, 50], 48, [30, 30], [37, 37]);
     let table = Table::checked(literal, vec![0x80; 64 * 6000]);
     let [errors, ..] = noise(&table, 40);
-    let (variances, margin) = few_variances_and_margin(32, 3000, PlainModulus::BYTES, table.params.bits()[0]);
+    let (variances, margin) = few_variances_and_margin(32, 3000, PlainModulus::PAIR, table.params.bits()[0]);
     let variance: f64 = variances.iter().sum();
     // All numbers of a record have the same noise of words, so that 40 of them are measured, no more.
     assert!((0.5..1.6).contains(&(errors.mean() / variance)), "{}", errors.mean() / variance);

@@ -10,7 +10,7 @@ use sotto_lattice::noise::steps;
 use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::{pack_words, unpack_words};
 use sotto_silent::Params;
-use sotto_silent::lattice::{LAW, N, NORM, Q, Q_BITS, SIGMA, ring};
+use sotto_silent::lattice::{LAW, N, NORM, PackingDigits, Q, Q_BITS, SIGMA, ring};
 use sotto_silent::measure::{Errors, average, phases};
 use sotto_testkit::rng::seeded;
 
@@ -41,7 +41,8 @@ fn predicted(params: &Params<Inspire>) -> f64 {
     let digits = [&MASK_DIGITS, &BODY_DIGITS];
     let product = steps::external_product(N, 1, digits, (Q as f64).log2(), rows, NORM);
     let square = f64::from(P).powi(2) / 12.0;
-    average(N, params.columns(), square, params.places, params.bits()) + (params.places - 1) as f64 * product
+    average((N, PackingDigits::TWO), params.columns(), square, params.places, params.bits())
+        + (params.places - 1) as f64 * product
 }
 
 #[test]

@@ -9,11 +9,11 @@
 
 mod noise;
 
-use sotto_core::{Image as _, RecordChange, Section, UpdateImage};
-use sotto_silent::MatrixScheme;
+use sotto_core::{Artifact, Image as _, RecordChange, Section, UpdateImage};
 use sotto_silent::lattice::{N, PUBLIC_SEED, SET};
 use sotto_silent::message::Query;
 use sotto_silent::unit_vector::largest;
+use sotto_silent::{MatrixLiteral as _, MatrixScheme};
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::served::{InProcessServer, is_not_canonical, refuses, with_word};
 use sotto_testkit::vectors::bytes;
@@ -24,18 +24,42 @@ use sotto_ypir_sp::literal::ParamsLiteral;
 type Table = InProcessServer<MatrixScheme<YpirSp>>;
 
 fn literal(
-    record_bytes: u64,
-    records: u64,
+    [record_bytes, records, samples]: [u64; 3],
     [query_bits, key_bits]: [u8; 2],
     answer_bits: [u8; 2],
 ) -> ParamsLiteral {
     let (set, seed) = (SET.into(), PUBLIC_SEED);
-    ParamsLiteral { set, record_bytes, records, query_bits, key_bits, answer_bits, seed }
+    ParamsLiteral { set, record_bytes, records, samples, query_bits, key_bits, answer_bits, seed }
+}
+
+/// Records of several groups, the last of which is not full; of less than a group; of one byte.
+#[test]
+fn records_of_all_shapes_come_back() {
+    for samples in [2048, 1024] {
+        for [record_bytes, records] in [[5000, 9], [1, 3], [100, 2500]] {
+            let literal = literal([record_bytes, records, samples], [30, 46], [20, 12]);
+            let table = Table::checked(literal, bytes((record_bytes * records) as usize));
+            table.come_back(&format!("{record_bytes} {records} {samples}"));
+        }
+    }
+}
+
+/// Answers are bodies: the masks are an artifact, and are the same for every query.
+#[test]
+fn masks_are_no_part_of_an_answer() {
+    for samples in [2048u64, 1024] {
+        let table = Table::checked(literal([5000, 9, samples], [30, 46], [20, 12]), bytes(5000 * 9));
+        let groups = 5000u64.div_ceil(samples);
+        let costs = table.params.costs();
+        assert_eq!(costs.answer_bytes, groups * samples * 12 / 8);
+        assert_eq!(costs.artifact_bytes, groups * 2048 * 20 / 8);
+        assert_eq!(table.image.artifact(Artifact::Hint).unwrap().len() as u64, costs.artifact_bytes);
+    }
 }
 
 #[test]
 fn words_that_no_residue_is_cut_to_are_refused() {
-    let table = Table::checked(literal(5000, 9, [50, 50], [37, 30]), bytes(5000 * 9));
+    let table = Table::checked(literal([5000, 9, 2048], [50, 50], [37, 30]), bytes(5000 * 9));
     let (asked, _, _) = table.lookup(&mut table.client("prepare"), 3, "query");
     // The first word of the vector, and the first coefficient of a key; the padding of nine words.
     let key = 8 * asked.len() - N * 50;
@@ -47,7 +71,7 @@ fn words_that_no_residue_is_cut_to_are_refused() {
 
 #[test]
 fn literals_that_promise_too_much_are_refused() {
-    let of = |record_bytes, records| literal(record_bytes, records, [42, 46], [26, 18]);
+    let of = |record_bytes, records| literal([record_bytes, records, 2048], [26, 46], [19, 10]);
     let good = || of(4096, 1000);
     let fields = [
         ("set", ParamsLiteral { set: "n1024".into(), ..good() }),
@@ -55,31 +79,37 @@ fn literals_that_promise_too_much_are_refused() {
         ("record_bytes", of(0, 10)),
         ("record_bytes", of((1 << 20) + 1, 10)),
         ("records", of(4096, (1 << 20) + 1)),
+        ("samples", literal([4096, 1000, 512], [26, 46], [19, 10])),
+        ("samples", literal([4096, 1000, 0], [26, 46], [19, 10])),
         ("query_bits", ParamsLiteral { query_bits: 51, ..good() }),
+        ("query_bits", ParamsLiteral { query_bits: 15, ..good() }),
         ("key_bits", ParamsLiteral { key_bits: 39, ..good() }),
-        ("answer_bits", ParamsLiteral { answer_bits: [38, 18], ..good() }),
-        ("answer_bits", ParamsLiteral { answer_bits: [26, 27], ..good() }),
-        ("answer_bits", ParamsLiteral { answer_bits: [26, 17], ..good() }),
+        ("answer_bits", ParamsLiteral { answer_bits: [38, 10], ..good() }),
+        ("answer_bits", ParamsLiteral { answer_bits: [19, 20], ..good() }),
+        ("answer_bits", ParamsLiteral { answer_bits: [19, 8], ..good() }),
     ];
     refuses::<MatrixScheme<YpirSp>>(good(), [of(4096, 1 << 20)], fields);
 }
 
-/// One byte changes the weights of its group, and no others.
+/// One byte changes the weights and the mask of its group, and no others.
 #[test]
 fn a_change_touches_its_group_alone() {
-    let table = Table::checked(literal(5 * 4096, 3, [50, 50], [37, 30]), bytes(5 * 4096 * 3));
+    let table = Table::checked(literal([5 * 2048, 3, 2048], [50, 50], [37, 30]), bytes(5 * 2048 * 3));
     let mut rows = table.rows.clone();
-    rows[4 * 4096 + 7] ^= 1;
-    let change = RecordChange { record: 0, offset: 4 * 4096 + 7, bytes: vec![rows[4 * 4096 + 7]] };
+    rows[4 * 2048 + 7] ^= 1;
+    let change = RecordChange { record: 0, offset: 4 * 2048 + 7, bytes: vec![rows[4 * 2048 + 7]] };
     let sink = MemorySink::holding(table.image.clone());
     MatrixScheme::<YpirSp>::update_image(&table.params, &[change], &sink).unwrap();
     let revised = sink.into_image();
     let matrix = table.params.layout().bytes();
     let [old, new] =
         [&table.image, &revised].map(|image| &image.section(Section::Resident).unwrap()[matrix..]);
-    // Three rows for each of 2048 numbers, with a byte for each of 4096 coefficients of a key.
-    let group = 3 * 2048 * 4096;
+    // Four rows for each of 2048 numbers, with a byte for each of 2048 coefficients of a key.
+    let group = 4 * 2048 * 2048;
     assert!(old[..4 * group] == new[..4 * group]);
     assert!(old[4 * group..5 * group] != new[4 * group..5 * group]);
+    let [old, new] = [&table.image, &revised].map(|image| image.artifact(Artifact::Hint).unwrap());
+    let mask = 2048 * 37 / 8;
+    assert!(old[..4 * mask] == new[..4 * mask] && old[4 * mask..] != new[4 * mask..]);
     Table::opened(table.params.clone(), rows, revised).come_back("changed");
 }

@@ -2,14 +2,15 @@
 //! test alone: it draws them a second time from the generator the client was given.
 
 use crate::{Table, WIDEST, literal};
+use sotto_core::Artifact;
 use sotto_lattice::secret::SecretKey;
-use sotto_silent::Client;
 use sotto_silent::bound::few_variances_and_margin;
-use sotto_silent::lattice::{LAW, N, Q, ring};
+use sotto_silent::lattice::{LAW, N, PackingDigits, Q, ring};
 use sotto_silent::lwe::encrypt::LweVectorEncryptor;
 use sotto_silent::lwe::ring::Ring;
 use sotto_silent::measure::{Errors, average, phases};
 use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::{Client, MatrixLiteral as _};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::vectors::bytes;
 use sotto_ypir::Ypir;
@@ -25,9 +26,12 @@ fn noise(table: &Table, client: &mut Client<Ypir>, index: u64, label: &str, erro
     let s = first.secret(&mut rng);
     first.unit(columns, 0, &s, &mut rng, |word| word);
     let secret = SecretKey::sample(&ring, LAW, &mut rng);
-    let (packed, fresh) = answer.0.as_chunks().0.split_at(table.params.groups() as usize);
+    let masks = table.params.masks().take(&mut table.image.artifact(Artifact::Hint).unwrap()).unwrap();
+    let (packed, fresh) = answer.0.split_at(masks.len());
+    let packed = masks.iter().zip(packed).collect();
+    let fresh: Vec<_> = fresh.as_chunks().0.iter().map(|[mask, body]| (mask, body)).collect();
     for (parts, errors) in [packed, fresh].into_iter().zip(errors) {
-        for [mask, body] in parts {
+        for (mask, body) in parts {
             let phases = phases((&ring, &secret), table.params.bits(), N, [mask, body]);
             // Numbers are multiples of q / p: what is left is the distance to the nearest.
             phases.iter().for_each(|phase| errors.add(*phase, (phase * 65536.0 / Q as f64).round(), 65536));
@@ -52,10 +56,10 @@ fn noise_is_what_the_formulas_say() {
         }
         let bits = table.params.bits();
         for (errors, samples) in errors.iter().zip([N, 1]) {
-            let predicted = average(samples, blocks, 2f64.powi(32) / 12.0, 1, bits);
+            let predicted = average((samples, PackingDigits::TWO), blocks, 2f64.powi(32) / 12.0, 1, bits);
             let off = (errors.mean() / predicted).log2() / 2.0;
             assert!(off.abs() < 0.3 || name == "packing" && samples == 1, "{name}, {samples}: {off} bits");
-            let (variances, margin) = few_variances_and_margin(samples, blocks, PlainModulus::BYTES, bits);
+            let (variances, margin) = few_variances_and_margin(samples, blocks, PlainModulus::PAIR, bits);
             let body = (Q as f64 / f64::from(bits.body).exp2() / 2.0).powi(2) / 3.0;
             assert!(errors.mean() < variances.iter().sum::<f64>() * 1.3 + body, "{name}");
             let largest = errors.largest();
