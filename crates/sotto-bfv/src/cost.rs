@@ -51,16 +51,39 @@ pub(crate) fn image_bytes(layout: &Layout) -> u64 {
     cells.saturating_mul(8 * (layout.n * layout.primes) as u64)
 }
 
-/// Bytes of an image that a pass reads in a nanosecond.
-const SCAN_BYTES_PER_NANOSECOND: f64 = 15.0;
+/// Nanoseconds of a byte of the image, by which parameters are chosen: twice its time, since it takes
+/// memory too.
+const CHOICE_SCAN_BYTE: f64 = 1.0 / 15.0;
 
-/// Nanoseconds of an answer on one thread.
+/// Price of an answer's work, by which parameters are chosen: nanoseconds on one thread, with bytes of
+/// the image at a higher price.
 pub(crate) fn nanoseconds<M: Method>(method: &M, layout: &Layout, ring: &RingSet) -> f64 {
     let times = RingTimes::of(ring);
-    let scan = image_bytes(layout) as f64 / SCAN_BYTES_PER_NANOSECOND;
+    let scan = image_bytes(layout) as f64 * CHOICE_SCAN_BYTE;
     // Queries are stored in the layout that the pass reads, and answers are rounded.
     let stored = 2.0 * times.product * (layout.tables() * layout.rows * layout.primes) as f64;
     scan + stored + method.nanoseconds(layout, &times) + 4.0 * times.transform * method.answers(layout) as f64
+}
+
+/// Nanoseconds of a byte of the image, as measured.
+const SCAN_BYTE: f64 = 1.0 / 33.0;
+
+/// Nanoseconds of a byte of the sums of columns, which are written, and gathered into ciphertexts.
+const COLUMN_BYTE: f64 = 0.15;
+
+/// Bytes of the sums of columns beyond which their memory is new for each answer, and nanoseconds of
+/// a byte of it.
+const REUSED_BYTES: f64 = (32 << 20) as f64;
+const NEW_BYTE: f64 = 0.75;
+
+/// Work of an answer, in the unit of [`work`].
+pub(crate) fn server_ops<M: Method>(method: &M, layout: &Layout, ring: &RingSet) -> u64 {
+    let columns = (layout.tables() * layout.cols() * layout.primes * 2 * layout.n * 8) as f64;
+    let time = nanoseconds(method, layout, ring)
+        + image_bytes(layout) as f64 * (SCAN_BYTE - CHOICE_SCAN_BYTE)
+        + columns * COLUMN_BYTE
+        + (columns - REUSED_BYTES).max(0.0) * NEW_BYTE;
+    (time * work::OPS_PER_NANOSECOND as f64) as u64
 }
 
 /// Work of one coefficient of a query for each prime: a mask and an error are drawn and
@@ -74,9 +97,4 @@ const ANSWER_WORD_OPS: u64 = 4000;
 pub(crate) fn client_ops<M: Method>(method: &M, layout: &Layout, ring: &RingSet) -> u64 {
     let query = (layout.queries * ring.query_primes()) as u64 * QUERY_WORD_OPS;
     (query + method.answers(layout) as u64 * ANSWER_WORD_OPS) * ring.degree as u64
-}
-
-/// Work of an answer, in the unit of [`work`].
-pub(crate) fn server_ops(nanoseconds: f64) -> u64 {
-    (nanoseconds * work::OPS_PER_NANOSECOND as f64) as u64
 }

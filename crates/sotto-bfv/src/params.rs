@@ -119,7 +119,7 @@ fn report<M: Method>(params: &Inner<M>) -> ParamsReport {
             keys_bytes: cost::keys_bytes(set, method.keys()) as u64,
             query_bytes: cost::query_bytes(set, layout.queries) as u64,
             answer_bytes: answer as u64,
-            server_ops: cost::server_ops(cost::nanoseconds(method, layout, set)),
+            server_ops: cost::server_ops(method, layout, set),
             client_ops: cost::client_ops(method, layout, set),
             resident_bytes: cost::image_bytes(layout),
             ..Costs::default()
