@@ -23,7 +23,8 @@ pub struct Cost {
     pub server_ops: u64,
     /// Work of making a query and of reading its answer, in the unit of [`work`].
     pub client_ops: u64,
-    /// Estimated time of an answer on one thread.
+    /// Price of an answer's work, by which parameters are chosen: time on one thread, with bytes of the
+    /// table at a higher price.
     pub nanoseconds: f64,
 }
 
@@ -79,7 +80,8 @@ pub(crate) fn of_literal(literal: &Literal, ring: &RingSet) -> Cost {
     let side = u64::from(literal.n);
     let limbs = 1 + u64::from(ring.special.is_some());
     let polynomials = units * literal.unit_polynomials() * (u64::from(literal.rows) << literal.nu2);
-    let nanoseconds = nanoseconds(literal, ring, polynomials);
+    let [nanoseconds, measured] =
+        [CHOICE_TIMES, MEASURED_TIMES].map(|times| nanoseconds(literal, ring, polynomials, &times));
     Cost {
         query_bytes: query_bytes(literal, ring.n),
         answer_bytes: units * unit_answer_bytes(literal, ring.n),
@@ -87,7 +89,7 @@ pub(crate) fn of_literal(literal: &Literal, ring: &RingSet) -> Cost {
             + full * polynomial_bytes(ring.n, literal.key_bits)
             + main * polynomial_bytes(ring.n, literal.pack_key_bits),
         session_bytes: 8 * n * (full * 2 * limbs + main.div_ceil(side) * (1 + side)),
-        server_ops: (nanoseconds * work::OPS_PER_NANOSECOND as f64) as u64,
+        server_ops: (measured * work::OPS_PER_NANOSECOND as f64) as u64,
         client_ops: n
             * (literal.query_polynomials() as u64 * QUERY_WORD_OPS
                 + units * literal.unit_polynomials() * ANSWER_WORD_OPS),
@@ -95,8 +97,25 @@ pub(crate) fn of_literal(literal: &Literal, ring: &RingSet) -> Cost {
     }
 }
 
-/// Nanoseconds on one thread, from the costs of a transform, a product and a byte of the scan.
-fn nanoseconds(literal: &Literal, ring: &RingSet, polynomials: u64) -> f64 {
+/// Times of the steps that depend on the size of the table.
+struct PassTimes {
+    /// Nanoseconds of a byte of an encoded table.
+    scan_byte: f64,
+    /// Time of an external product that folds, relative to its transforms and products alone.
+    fold: f64,
+    /// Nanoseconds of a byte of a column's sum, which is written, and gathered for the first fold.
+    column_byte: f64,
+}
+
+/// Times by which parameters are chosen. A byte of the encoded table costs twice its time: it takes
+/// memory too.
+const CHOICE_TIMES: PassTimes = PassTimes { scan_byte: 1.0 / 20.0, fold: 1.0, column_byte: 0.0 };
+
+/// Times as measured, for tables from 256 KiB to 128 MiB.
+const MEASURED_TIMES: PassTimes = PassTimes { scan_byte: 1.0 / 42.0, fold: 1.5, column_byte: 0.22 };
+
+/// Nanoseconds on one thread, from the costs of a transform, a product and the given steps.
+fn nanoseconds(literal: &Literal, ring: &RingSet, polynomials: u64, times: &PassTimes) -> f64 {
     let n = ring.n as f64;
     // Moduli of two primes use the slow kernels.
     let slow = if ring.q.len() > 1 { 2.5 } else { 1.0 };
@@ -118,7 +137,9 @@ fn nanoseconds(literal: &Literal, ring: &RingSet, polynomials: u64) -> f64 {
                 + (rows + 2.0 * bits) * 4.0 * transform * (limbs - 1.0)
         }
     };
-    let scan = polynomials as f64 * n * 8.0 / SCAN_BYTES_PER_NANOSECOND * (rank + 1.0) / 2.0;
+    let scan = polynomials as f64 * n * 8.0 * times.scan_byte * (rank + 1.0) / 2.0;
+    let columns = units * literal.unit_polynomials() as f64 / rank * (1u64 << literal.nu2) as f64;
+    let gathered = columns * (rank + 1.0) * n * 8.0 * times.column_byte;
     let folded = units * literal.unit_polynomials() as f64 / rank * ((1u64 << literal.nu2) - 1) as f64;
     let cmux = (rank + 1.0)
         * (transform * (1.0 + count(literal.fold)) + product * (rank + 1.0) * count(literal.fold));
@@ -132,11 +153,8 @@ fn nanoseconds(literal: &Literal, ring: &RingSet, polynomials: u64) -> f64 {
         }
         TableForm::Plain | TableForm::Matrix => 0.0,
     };
-    expansion + scan + folded * cmux + packing + units * n * 20.0
+    expansion + scan + gathered + folded * cmux * times.fold + packing + units * n * 20.0
 }
-
-/// Bytes of an encoded table that the scan reads in a nanosecond.
-const SCAN_BYTES_PER_NANOSECOND: f64 = 20.0;
 
 /// Formats a number of bytes for a person.
 pub(crate) fn bytes_text(bytes: u64) -> String {
