@@ -100,8 +100,12 @@ pub(crate) fn products(
     once.saturating_mul(literal.layers.into())
 }
 
-/// Bytes of an image that the scan reads in a nanosecond.
-const SCAN_BYTES_PER_NANOSECOND: f64 = 20.0;
+/// Nanoseconds of a byte of an image, by which parameters are chosen: more than its time, since it
+/// takes memory too.
+const CHOICE_SCAN_BYTE: f64 = 1.0 / 20.0;
+
+/// Nanoseconds of a byte of an image, as measured.
+const SCAN_BYTE: f64 = 1.0 / 33.0;
 
 /// Nanoseconds of reading a limb's coefficients and writing its values where they are multiplied.
 const READING: f64 = 3_000.0;
@@ -109,8 +113,14 @@ const READING: f64 = 3_000.0;
 /// Nanoseconds of a product of two limbs.
 const PRODUCT: f64 = 4_000.0;
 
-/// Nanoseconds of an answer on one thread.
+/// Price of an answer's work, by which parameters are chosen: nanoseconds on one thread, with bytes of
+/// the image at a higher price.
 pub(crate) fn nanoseconds(literal: &ParamsLiteral, ring: &RingSet, tree: &FoldingTree) -> f64 {
+    answer_nanoseconds(literal, ring, tree, CHOICE_SCAN_BYTE)
+}
+
+/// Nanoseconds of an answer on one thread, if a byte of the image takes `scan_byte`.
+fn answer_nanoseconds(literal: &ParamsLiteral, ring: &RingSet, tree: &FoldingTree, scan_byte: f64) -> f64 {
     let transform = ring.transform;
     // Digits modulo the other primes and the special one; their products with a key, and division of both parts by the latter.
     let split = |primes: f64| transform * (primes + primes * primes);
@@ -142,7 +152,7 @@ pub(crate) fn nanoseconds(literal: &ParamsLiteral, ring: &RingSet, tree: &Foldin
         unfolding += products;
     }
     let cells = cells(literal, ring, tree, tree.length(Side::Right)) as f64;
-    let values = cells * values_bytes(literal) as f64 / SCAN_BYTES_PER_NANOSECOND;
+    let values = cells * values_bytes(literal) as f64 * scan_byte;
     let scanned = values
         + match literal.form {
             RowFormat::Values => 0.0,
@@ -156,7 +166,7 @@ pub(crate) fn nanoseconds(literal: &ParamsLiteral, ring: &RingSet, tree: &Foldin
 
 /// Work of an answer, in the unit of [`work`].
 pub(crate) fn server_ops(literal: &ParamsLiteral, ring: &RingSet, tree: &FoldingTree) -> u64 {
-    (nanoseconds(literal, ring, tree) * work::OPS_PER_NANOSECOND as f64) as u64
+    (answer_nanoseconds(literal, ring, tree, SCAN_BYTE) * work::OPS_PER_NANOSECOND as f64) as u64
 }
 
 /// Operations for a coefficient of a query: a mask and an error are drawn, and transformed, for
