@@ -99,7 +99,10 @@ impl Method for ConstantWeight {
 
     fn nanoseconds(&self, layout: &Layout, times: &RingTimes) -> f64 {
         let products = self.rows as f64 * (times.tensor(2) + times.switch(2) + times.lower(1));
-        products + (layout.width - column_merge::answers(layout)) as f64 * times.switch(1)
+        // Sums of columns leave the primes that selectors still have, one after the other.
+        let lowered: f64 = (2..=self.primes).map(|primes| times.lower(primes)).sum();
+        let merged = (layout.width - column_merge::answers(layout)) as f64;
+        products + layout.width as f64 * lowered + merged * times.switch(1)
     }
 
     #[cfg(feature = "server")]
