@@ -224,7 +224,9 @@ impl Method for ExpandedSelectors {
                 self.blocks as f64 * times.tensor(primes) + times.switch(primes) + times.lower(1)
             }
         };
-        self.selectors() as f64 * times.switch(primes) + columns * each
+        // A round of expansion switches every ciphertext that it starts from, whether or not it is split.
+        let switches = self.queries * (self.of_one().next_power_of_two() - 1);
+        switches as f64 * times.switch(primes) + columns * each
     }
 
     #[cfg(feature = "server")]
