@@ -39,6 +39,9 @@ impl Plan<PrivatelyPuncturedSets> for QueryPlan {
 /// blocks under the tree's own key.
 const STEP_OPS: u64 = 3 * work::AES_BLOCK;
 
+/// Operations for a byte of an answer, which has a parity for each partition; measured.
+const ANSWER_BYTE_OPS: u64 = 85;
+
 impl ParamsFamily for PrivatelyPuncturedSets {
     const ID: SchemeId = SchemeId("lp-treepir/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
@@ -66,7 +69,8 @@ impl ParamsFamily for PrivatelyPuncturedSets {
     fn promise(params: &Params) -> FamilyReport {
         let (trees, row_bytes) = (params.trees(), params.row_bytes() as u64);
         FamilyReport {
-            server_ops: guessed_rows(&trees) * (work::FIND_ROW + row_bytes * work::READ_BYTE),
+            server_ops: guessed_rows(&trees) * (work::FIND_ROW + row_bytes * work::READ_BYTE)
+                + Self::answer_rows(params.numbers() as u64) * row_bytes * ANSWER_BYTE_OPS,
             client_ops: params.hints() as u64 * u64::from(trees.depth() + 1) * STEP_OPS,
 model: "128-bit seeds of trees, each under an AES-128 key of its own as an ideal cipher (Matyas-Meyer-Oseas), if the \
 servers do not \
