@@ -216,7 +216,7 @@ impl Variances {
 }
 
 /// Nanoseconds of a transform of N words modulo q, with its share of other work.
-const TRANSFORM: f64 = 17_000.0;
+const TRANSFORM: f64 = 6_500.0;
 
 /// Cost of a baby step, in transforms: products of its digits take as long as its own transforms.
 const BABY_STEP: f64 = 14.0;
