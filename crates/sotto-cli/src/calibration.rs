@@ -26,7 +26,7 @@ pub(crate) fn recall() -> (Option<Calibration>, String) {
             (Some(known), source)
         }
         Err(CalibrationError::Storage(_)) => {
-            (None, counted("`sotto bench machine` measures this machine in a few minutes."))
+            (None, counted("`sotto bench machine` measures this machine in less than a minute."))
         }
         Err(why) => (
             None,

@@ -51,7 +51,7 @@ mod tables;
 pub mod workload;
 
 pub use baseline::Baseline;
-pub use calibration::{Calibration, CalibrationSample, SchemeRate};
+pub use calibration::{Calibration, CalibrationSample, LookupWork, SchemeRate};
 pub use candidate::{Candidate, SplitEstimate};
 pub use choice::{KeyChoice, PlanChoice};
 pub use default_scheme::{SchemeChoice, SchemePrice, SchemeRequest};

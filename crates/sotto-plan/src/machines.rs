@@ -41,7 +41,7 @@ pub(crate) fn over(
             queries.saturating_mul(layout.report.costs.answer_bytes).saturating_mul(machines.into());
         partials = partials.saturating_add(answers);
     }
-    let known = calibration.and_then(|all| all.rate(entry.id.0, 1, 1)).and_then(|rate| rate.parts);
+    let known = calibration.and_then(|calibration| calibration.part_rate(entry.id.0));
     let (all, join, long) =
         known.map_or((1.0, 0.0, 1.0), |parts| (parts.all.max(1.0), parts.join, parts.long));
     // A partial answer is as long as an answer, unless it was measured.

@@ -1,7 +1,7 @@
 //! Costs of a request with a scheme: bytes exactly as the scheme reports them, times by a
 //! calibration.
 
-use crate::calibration::{Calibration, SchemeRate};
+use crate::calibration::{Calibration, LookupWork, SchemeRate};
 use crate::tables::{ParamsRequest, RequestTables, TableGroup};
 use crate::workload::Workload;
 use sotto_catalog::catalog;
@@ -153,16 +153,20 @@ impl RequestCost {
             self.security_bits = layout.report.security.bits;
             self.security_model.clone_from(&layout.report.security.model);
         }
-        let (server, client) = (costs.server_ops.saturating_mul(each), costs.client_ops.saturating_mul(each));
-        let known = calibration.and_then(|calibration| calibration.rate(entry.id.0, server, client));
+        let lookup = LookupWork {
+            server_ops: costs.server_ops.saturating_mul(each),
+            client_ops: costs.client_ops.saturating_mul(each),
+            table_bytes: group.rows.saturating_mul(group.row_bytes),
+        };
+        let known = calibration.and_then(|calibration| calibration.rate(entry.id.0, lookup));
         self.is_calibrated &= known.is_some();
-        let rate = known.unwrap_or_else(|| SchemeRate::usual(server, client));
+        let rate = known.unwrap_or_else(|| SchemeRate::usual(lookup.server_ops, lookup.client_ops));
         self.server_ns += rate.server_ns * lookups as f64;
         self.client_ns += rate.client_ns * lookups as f64;
         self.own = self.own.max(rate.own);
         self.spread = self.spread.min(rate.spread);
-        let bytes = group.tables as f64 * group.rows as f64 * group.row_bytes as f64;
-        self.encode_ns = self.encode_ns.zip(rate.encode_byte).map(|(sum, byte)| sum + bytes * byte);
+        let tables = group.tables as f64;
+        self.encode_ns = self.encode_ns.zip(rate.encode_ns).map(|(sum, encode_ns)| sum + tables * encode_ns);
         Ok(())
     }
 }

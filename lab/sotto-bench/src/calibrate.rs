@@ -1,5 +1,5 @@
-//! Calibration: measures the speed of each scheme on this machine, from small tables, in a minute;
-//! and its predictions, compared with measurements of other tables.
+//! Calibration: measures the speed of each scheme on this machine, from small tables, in some ten
+//! seconds; and its predictions, compared with measurements of other tables.
 //!
 //! Times of one thread are processor time, not wall time: neighbors on a shared machine take time,
 //! but add no work.
@@ -9,20 +9,25 @@ use crate::error::BenchError;
 use crate::machine::{self, MachineFacts};
 use crate::options::{Options, Progress};
 use crate::report::{NamedRow, Sheet, digits, shape, wrapped};
-use crate::runner::sample::sample;
+use crate::runner::sample::{lookup, sample};
 use serde::Serialize;
 use sotto_core::{SchemeEntry, TableShape};
-use sotto_plan::calibration::{Calibration, CalibrationSample, FORMAT};
-use std::time::Instant;
+use sotto_plan::calibration::{Calibration, FORMAT};
+use std::time::{Duration, Instant};
 
-/// Bytes of the tables: one that fits second-level caches, one that fits the third level, and one
-/// that fits none.
-const TABLE_BYTES: [u64; 3] = [1 << 20, 1 << 22, 1 << 26];
+/// Bytes of the tables of every scheme. Most of the time goes into encoding them.
+const TABLE_BYTES: [u64; 2] = [1 << 20, 3 << 20];
+
+/// Bytes of a table of schemes that are so fast that caches decide their times.
+const LARGE_TABLE_BYTES: u64 = 12 << 20;
+
+/// Time for a table of [`TABLE_BYTES`] within which a scheme is that fast.
+const FAST: Duration = Duration::from_millis(150);
 
 /// Bytes of their rows.
 const ROW_BYTES: u64 = 256;
 
-/// Measures every scheme of this build; with `quick`, without the largest table.
+/// Measures every scheme of this build; with `quick`, without the large tables.
 ///
 /// # Errors
 /// [`BenchError`]; a single wrong answer ends it.
@@ -39,30 +44,29 @@ fn calibrate_with(
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<Calibration, BenchError> {
     let start = Instant::now();
-    let tables = if options.quick { TABLE_BYTES.split_at(2).0 } else { &TABLE_BYTES };
-    let total = (schemes.len() * tables.len()) as u64;
+    let total = schemes.len() as u64;
+    let threads = options.threads.unwrap_or_else(machine::cores).max(1);
+    progress(Progress { case: "calibration", step: "memory", done: 0, total });
+    let memory = machine::memory_samples(options, threads)?;
     let mut samples = Vec::new();
-    for (i, entry) in (0..).zip(schemes) {
-        for (j, bytes) in (0..).zip(tables) {
-            let done = i * tables.len() as u64 + j;
-            progress(Progress { case: "calibration", step: entry.id.0, done, total });
-            let row_bytes = row_bytes(entry, *bytes);
-            samples.extend(measure(entry, bytes / row_bytes, row_bytes, options)?);
+    for (done, entry) in (0..).zip(schemes) {
+        progress(Progress { case: "calibration", step: entry.id.0, done, total });
+        let mut measure = |bytes: u64| -> Result<Duration, BenchError> {
+            let (start, row_bytes) = (Instant::now(), row_bytes(entry, bytes));
+            let case = Case::plain(entry.id.0, bytes / row_bytes, row_bytes);
+            samples.extend(sample(&case, &[*entry], options, &|_| ())?);
+            Ok(start.elapsed())
+        };
+        let mut took = Duration::ZERO;
+        for bytes in TABLE_BYTES {
+            took = measure(bytes)?;
+        }
+        if took < FAST && !options.quick {
+            measure(LARGE_TABLE_BYTES)?;
         }
     }
-    let threads = options.threads.unwrap_or_else(machine::cores).max(1) as u32;
-    let took_s = start.elapsed().as_secs_f64();
-    Ok(Calibration { format: FORMAT.to_owned(), machine: machine::name(), threads, samples, took_s })
-}
-
-/// Measures a scheme on a table; `None` if it has no parameters for the table.
-fn measure(
-    entry: &'static SchemeEntry,
-    rows: u64,
-    row_bytes: u64,
-    options: &Options,
-) -> Result<Option<CalibrationSample>, BenchError> {
-    sample(&Case::plain(entry.id.0, rows, row_bytes), &[entry], options, &|_| ())
+    let (machine, took_s) = (machine::name(), start.elapsed().as_secs_f64());
+    Ok(Calibration { format: FORMAT.to_owned(), machine, threads: threads as u32, memory, samples, took_s })
 }
 
 /// The width of rows that a scheme is measured with: one byte for a scheme whose clients would
@@ -184,7 +188,12 @@ pub fn predict(
     let mut predicted = Vec::new();
     for (i, entry) in (0..).zip(schemes) {
         for (j, (rows, wider)) in (0..).zip(tables) {
-            progress(Progress { case: "plan", step: entry.id.0, done: i * tables.len() as u64 + j, total });
+            progress(Progress {
+                case: "predictions",
+                step: entry.id.0,
+                done: i * tables.len() as u64 + j,
+                total,
+            });
             let narrow = row_bytes(entry, rows * ROW_BYTES);
             // Schemes of one-byte rows have the same bytes in more rows.
             let (rows, row_bytes) = if narrow == ROW_BYTES {
@@ -205,10 +214,9 @@ fn line(
     row_bytes: u64,
     options: &Options,
 ) -> Result<Option<Prediction>, BenchError> {
-    let Some(sample) = measure(entry, rows, row_bytes, options)? else { return Ok(None) };
-    let Some(rate) = calibration.rate(entry.id.0, sample.server_ops, sample.client_ops) else {
-        return Ok(None);
-    };
+    let case = Case::plain(entry.id.0, rows, row_bytes);
+    let Some(sample) = lookup(&case, &[entry], options, &|_| ())? else { return Ok(None) };
+    let Some(rate) = calibration.rate(entry.id.0, sample.work) else { return Ok(None) };
     Ok(Some(Prediction {
         scheme: entry.id.to_string(),
         rows_count: rows,
@@ -235,6 +243,7 @@ mod tests {
             ["simplepir/1", "dpf/1"].iter().filter_map(|id| sotto_registry::find(id)).collect();
         let calibration = calibrate_with(&schemes, &options, &|_| ()).unwrap();
         assert_eq!((calibration.samples.len(), calibration.threads), (4, 1));
+        assert!(calibration.memory.len() > 1 && calibration.memory.iter().all(|memory| memory.read_ns > 0.0));
         assert!(calibration.samples.iter().all(|sample| sample.server_ns > 0.0 && sample.client_ns > 0.0));
         assert!(calibration.samples.iter().any(|sample| sample.parts.is_some()));
         let report = predict(&calibration, &schemes, &options, &|_| ()).unwrap();

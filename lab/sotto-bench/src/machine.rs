@@ -7,7 +7,7 @@ mod shapes;
 
 pub use shapes::{KernelShapes, Shapes, Trial, machine as name};
 
-use crate::timing::{Samples, in_turns};
+use crate::timing::{Clock, Samples, in_turns, ns};
 use crate::{BenchError, Options};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -15,6 +15,7 @@ use sotto_core::ExpectOrDefault;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes, scan_u32};
 use sotto_pages::memory::{peak_resident, resident};
 use sotto_pages::{HugeBuffer, memory, pages_of};
+use sotto_plan::calibration::MemorySample;
 use std::fs;
 use std::hint::black_box;
 use std::io;
@@ -83,6 +84,39 @@ pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
     let cached = vec![1u8; small];
     reads.push(one.rate("second-level cache", &cached, passes * 2000));
     Ok(MachineReport { format: "sotto-machine/1", machine, reads, shapes, scans })
+}
+
+/// Bytes of the buffers whose reading a calibration times: within the first caches, to far beyond the
+/// last.
+const READ_BYTES: [usize; 5] = [1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20];
+
+/// Time for repeated reads of a buffer, of which the shortest counts.
+const READ_TIME: Duration = Duration::from_millis(40);
+
+/// Measures reads of memory for a calibration; those of buffers that would be a large share of free
+/// memory are omitted.
+///
+/// # Errors
+/// [`BenchError::Storage`] if memory is not available, [`BenchError::Threads`] if threads are not.
+pub(crate) fn memory_samples(options: &Options, threads: usize) -> Result<Vec<MemorySample>, BenchError> {
+    let buffer = touched(memory_size(options).min(READ_BYTES[READ_BYTES.len() - 1]))?;
+    let [one, all] = [Reader::new(1)?, Reader::new(threads)?];
+    let shortest = |reader: &Reader, clock: Clock, bytes: &[u8]| {
+        let (mut times, start) = (Samples::default(), Instant::now());
+        while times.len() < 2 || start.elapsed() < READ_TIME {
+            let watch = clock.start();
+            reader.pass(bytes);
+            times.push(watch.elapsed());
+        }
+        ns(times.min())
+    };
+    let sample = |size: &usize| {
+        let bytes = buffer.get(..*size)?;
+        let read_ns = shortest(&one, Clock::Processor, bytes);
+        let threads_ns = if threads == 1 { read_ns } else { shortest(&all, Clock::Wall, bytes) };
+        Some(MemorySample { bytes: *size as u64, read_ns, threads_ns })
+    };
+    Ok(READ_BYTES.iter().filter_map(sample).collect())
 }
 
 /// Memory on huge pages, all of it written: unwritten pages are all the one zero page, which would

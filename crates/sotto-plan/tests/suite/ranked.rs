@@ -1,7 +1,7 @@
 //! Ranking of candidates, schemes that do not fit, and workloads that are refused.
 
 use super::{keys, plan_of, rows};
-use sotto_plan::calibration::{Calibration, CalibrationSample, FORMAT, PartSample};
+use sotto_plan::calibration::{Calibration, CalibrationSample, FORMAT, MemorySample, PartSample};
 use sotto_plan::{PlanError, RankBy, SearchScope, ServerTrust, TableData, Workload, plan};
 
 /// A machine on which every scheme does three of its operations in a nanosecond, and has parts.
@@ -28,7 +28,9 @@ fn calibration() -> Calibration {
     };
     let each = |entry: &&sotto_core::SchemeEntry| [sample(entry.id.0, 1 << 20), sample(entry.id.0, 1 << 30)];
     let samples = sotto_registry::SCHEMES.iter().flat_map(each).collect();
-    Calibration { format: FORMAT.into(), machine: "a test".into(), threads: 2, samples, took_s: 0.0 }
+    // Memory that never slows a scheme down.
+    let memory = vec![MemorySample { bytes: 1 << 30, read_ns: 1.0, threads_ns: 0.6 }];
+    Calibration { format: FORMAT.into(), machine: "a test".into(), threads: 2, memory, samples, took_s: 0.0 }
 }
 
 #[test]

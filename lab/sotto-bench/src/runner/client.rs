@@ -98,6 +98,11 @@ impl<'a> BenchClient<'a> {
         BenchClient { clock, ..self }
     }
 
+    /// The client, whose server works in the pool of another reader.
+    pub(super) fn with_reader(self, reader: &'a Reader) -> Self {
+        BenchClient { reader, ..self }
+    }
+
     /// The client itself, for optional abilities.
     pub(super) fn client(&mut self) -> &mut dyn AnyClient {
         self.client.as_mut()

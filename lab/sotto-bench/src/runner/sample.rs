@@ -1,6 +1,6 @@
-//! Measuring one scheme on one table, for a calibration: the shortest of several times, of a single
-//! lookup, of lookups that share a pass, with all threads, and of the table in parts. Every answer
-//! is checked.
+//! Measuring one scheme on one table: the shortest of several times of a lookup; for a calibration
+//! also of lookups that share a pass, with all threads, and of the table in parts. Every answer is
+//! checked.
 
 use crate::content::GeneratedRows;
 use crate::definition::Case;
@@ -13,91 +13,188 @@ use crate::runner::encode;
 use crate::runner::online::ResidentServer;
 use crate::timing::{Clock, Samples, ns};
 use sotto_core::{AnySession, CryptoRng, ExpectOrDefault, Image, PartIndex, SchemeEntry, Section};
-use sotto_db::CopyBudget;
+use sotto_db::{CopyBudget, ImageFile};
 use sotto_pages::HugeBuffer;
-use sotto_plan::CalibrationSample;
 use sotto_plan::calibration::PartSample;
+use sotto_plan::{CalibrationSample, LookupWork};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// Number of lookups that share a pass: the default of a server.
 const TOGETHER: usize = 4;
 
-/// Time for repetitions of a figure, of at least three; the shortest counts.
-const TIME: Duration = Duration::from_millis(120);
-const MIN_REPEATS: usize = 2;
+/// Repetitions of a figure, of which the shortest counts: for so long, client included, and so many
+/// at least.
+#[derive(Clone, Copy)]
+struct Repeats {
+    time: Duration,
+    min: usize,
+}
+
+/// Of a lookup whose time is compared with a prediction.
+const CAREFUL: Repeats = Repeats { time: Duration::from_millis(200), min: 4 };
+
+/// Of a lookup in a calibration, of which there are many.
+const BRIEF: Repeats = Repeats { time: Duration::from_millis(50), min: 5 };
+
+/// Of what a calibration measures beside lookups, after these.
+const FEW: Repeats = Repeats { time: Duration::from_millis(15), min: 1 };
+
+/// Most repetitions of a figure: some clients prepare for a few hundred lookups.
 const MAX_REPEATS: usize = 40;
 
-/// Measures a case; `None` if the scheme has no parameters for it, or its servers answer nothing.
+/// Measured lookups, the shortest of several, in processor time.
+pub(crate) struct LookupSample {
+    pub(crate) work: LookupWork,
+    pub(crate) server_ns: f64,
+    pub(crate) client_ns: f64,
+}
+
+/// Measures lookups of a case; `None` if the scheme has no parameters for it, or its servers answer
+/// nothing.
+pub(crate) fn lookup(
+    case: &Case,
+    schemes: &[&'static SchemeEntry],
+    options: &Options,
+    watcher: Watcher<'_>,
+) -> Result<Option<LookupSample>, BenchError> {
+    let Some(encoded) = EncodedCase::new(case, schemes, options, watcher)? else { return Ok(None) };
+    let one = Reader::new(1)?;
+    let truth = |row| encoded.source.row(row);
+    let held = encoded.open(&one)?;
+    encoded.lookup(&mut encoded.client(&held, &one, &truth)?, CAREFUL).map(Some)
+}
+
+/// Measures a case for a calibration; `None` if the scheme has no parameters for it, or its servers
+/// answer nothing.
 pub(crate) fn sample(
     case: &Case,
     schemes: &[&'static SchemeEntry],
     options: &Options,
     watcher: Watcher<'_>,
 ) -> Result<Option<CalibrationSample>, BenchError> {
-    let CasePlan::Plan(plan) = PreparedCase::of(case, schemes, options)? else { return Ok(None) };
-    if plan.entry.is_downloadable() {
-        return Ok(None);
-    }
-    let folder = options.folder()?;
+    let Some(encoded) = EncodedCase::new(case, schemes, options, watcher)? else { return Ok(None) };
+    let (plan, threads) = (&encoded.plan, encoded.threads);
+    let [one, all] = [Reader::new(1)?, Reader::new(threads)?];
+    let truth = |row| encoded.source.row(row);
+    let held = encoded.open(&one)?;
     let mut rng = sotto_prg::system_rng()?;
-    let source = GeneratedRows::new(case);
-    let threads = options.threads.unwrap_or_else(crate::machine::cores).max(1);
-    let start = Instant::now();
-    let on_all = PreparedCase { threads, ..(*plan).clone() };
-    let encoded = encode::encode(&on_all, &|at, out| source.fill(at, out), folder.path(), watcher)?;
-    let encode = start.elapsed();
-    let one = Reader::new(1)?;
-    let held = ResidentServer::open(&plan, &encoded.image, &CopyBudget::new(None), &one)?;
-    let truth = |row| source.row(row);
-    let begin =
-        |reader| BenchClient::begin(&plan, held.server.as_ref(), encoded.image.as_ref(), reader, &truth);
-    let mut client = begin(&one)?.with_clock(Clock::Processor);
-    let alone = shortest(&mut client, 1, &plan, &mut rng)?;
-    let pass = shortest(&mut client, TOGETHER, &plan, &mut rng)?;
-    let client_ns = ns(client.totals.query.min() + client.totals.recover.min());
-    let parts = sample_parts(&plan, held.image.as_ref(), &one, &mut client, &mut rng)?;
-    let together = if threads == 1 {
-        alone
+    let mut client = encoded.client(&held, &one, &truth)?;
+    let alone = encoded.lookup(&mut client, BRIEF)?;
+    let pass = shortest(&mut client, TOGETHER, plan, FEW, &mut rng)?;
+    let parts = sample_parts(plan, held.image.as_ref(), &one, &mut client, &mut rng)?;
+    let threads_ns = if threads == 1 {
+        alone.server_ns
     } else {
-        let all = Reader::new(threads)?;
-        shortest(&mut begin(&all)?, 1, &plan, &mut rng)?
+        let mut client = client.with_reader(&all).with_clock(Clock::Wall);
+        ns(shortest(&mut client, 1, plan, FEW, &mut rng)?)
     };
-    let (costs, lookups) = (&plan.report.costs, plan.packing.records_per_row() as u64);
     Ok(Some(CalibrationSample {
         scheme: plan.entry.id.to_string(),
         rows: case.stored_rows(),
         row_bytes: case.stored_row_bytes(),
-        server_ops: (costs.server_ops * lookups).max(1),
-        client_ops: (costs.client_ops * lookups).max(1),
-        server_ns: ns(alone),
+        server_ops: alone.work.server_ops,
+        client_ops: alone.work.client_ops,
+        server_ns: alone.server_ns,
         pass_ns: ns(pass),
         pass_lookups: TOGETHER as u32,
-        threads_ns: ns(together),
-        client_ns,
-        encode_ns: ns(encode),
+        threads_ns,
+        client_ns: alone.client_ns,
+        encode_ns: ns(encoded.encode),
         parts,
     }))
 }
 
-/// The shortest pass of `lookups` lookups, after one that is not counted.
+/// A case whose table is encoded.
+struct EncodedCase<'a> {
+    plan: Box<PreparedCase<'a>>,
+    source: GeneratedRows,
+    image: Arc<ImageFile>,
+    /// Time of encoding.
+    encode: Duration,
+    threads: usize,
+    /// The folder of the image.
+    _folder: TempDir,
+}
+
+impl<'a> EncodedCase<'a> {
+    /// Encodes the table of a case with all threads.
+    fn new(
+        case: &'a Case,
+        schemes: &[&'static SchemeEntry],
+        options: &Options,
+        watcher: Watcher<'_>,
+    ) -> Result<Option<Self>, BenchError> {
+        let CasePlan::Plan(plan) = PreparedCase::of(case, schemes, options)? else { return Ok(None) };
+        if plan.entry.is_downloadable() {
+            return Ok(None);
+        }
+        let folder = options.folder()?;
+        let source = GeneratedRows::new(case);
+        let threads = options.threads.unwrap_or_else(crate::machine::cores).max(1);
+        let start = Instant::now();
+        let on_all = PreparedCase { threads, ..(*plan).clone() };
+        let encoded = encode::encode(&on_all, &|at, out| source.fill(at, out), folder.path(), watcher)?;
+        let (image, encode) = (encoded.image, start.elapsed());
+        Ok(Some(EncodedCase { plan, source, image, encode, threads, _folder: folder }))
+    }
+
+    /// Opens the table in memory.
+    fn open(&self, reader: &Reader) -> Result<ResidentServer, BenchError> {
+        ResidentServer::open(&self.plan, &self.image, &CopyBudget::new(None), reader)
+    }
+
+    /// A client whose times are those of the processor.
+    fn client<'c>(
+        &'c self,
+        held: &'c ResidentServer,
+        reader: &'c Reader,
+        truth: &'c dyn Fn(u64) -> Vec<u8>,
+    ) -> Result<BenchClient<'c>, BenchError> {
+        let client =
+            BenchClient::begin(&self.plan, held.server.as_ref(), self.image.as_ref(), reader, truth)?;
+        Ok(client.with_clock(Clock::Processor))
+    }
+
+    /// Measures lookups, each alone.
+    fn lookup(&self, client: &mut BenchClient<'_>, repeats: Repeats) -> Result<LookupSample, BenchError> {
+        let mut rng = sotto_prg::system_rng()?;
+        let server_ns = ns(shortest(client, 1, &self.plan, repeats, &mut rng)?);
+        let (plan, costs) = (&self.plan, &self.plan.report.costs);
+        let queries = plan.packing.records_per_row() as u64;
+        Ok(LookupSample {
+            work: LookupWork {
+                server_ops: (costs.server_ops * queries).max(1),
+                client_ops: (costs.client_ops * queries).max(1),
+                table_bytes: plan.case.table_bytes(),
+            },
+            server_ns,
+            client_ns: ns(client.totals.query.min() + client.totals.recover.min()),
+        })
+    }
+}
+
+/// The shortest pass of `together` lookups, after one that is not counted unless one repetition is
+/// enough.
 fn shortest(
     client: &mut BenchClient<'_>,
     together: usize,
     plan: &PreparedCase<'_>,
+    repeats: Repeats,
     rng: &mut dyn CryptoRng,
 ) -> Result<Duration, BenchError> {
     let mut times = Samples::default();
-    let mut spent = Duration::ZERO;
-    for turn in 0..=MAX_REPEATS {
+    let start = Instant::now();
+    let uncounted = usize::from(repeats.min > 1);
+    for turn in 0..MAX_REPEATS {
         let rows: Vec<u64> = (0..together).map(|_| rng.next_u64() % plan.packing.rows()).collect();
         let took = client.pass(&rows, rng)?;
-        if turn > 0 {
+        if turn >= uncounted {
             times.push(took);
-            spent += took;
         }
-        if spent > TIME && times.len() >= MIN_REPEATS {
+        if start.elapsed() > repeats.time && times.len() >= repeats.min {
             break;
         }
     }
@@ -108,7 +205,7 @@ fn shortest(
 const PARTS: u32 = 4;
 
 /// Number of repetitions; the shortest time counts.
-const TURNS: usize = 3;
+const TURNS: usize = 2;
 
 /// One section of an image, in memory.
 struct SectionImage {

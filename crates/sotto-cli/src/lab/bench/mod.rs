@@ -15,6 +15,7 @@ use crate::calibration;
 use crate::failure::{Failure, FileContext, Result};
 use crate::screen::progress::StageUnit;
 use crate::screen::{Report, Screen};
+use crate::source_args::{SchemeArg, scheme};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_bench::calibrate::{calibrate as measure, predict};
@@ -35,6 +36,7 @@ Example:
   sotto bench all-schemes --svg schemes.svg
   sotto bench machine
   sotto bench plan
+  sotto bench plan simplepir fspiral
   sotto bench regression
   sotto bench server tables/people --clients 8
   sotto bench overload tables/people --load-factor 10 --seconds 60
@@ -45,11 +47,11 @@ Example:
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Bench {
     /// What to measure: definitions (files or shipped names); `machine`, which measures memory and
-    /// calibrates `sotto plan`; `plan`, predicted against measured times; `regression`, ratios of
-    /// times that fall if something became slower; `server DIR`, lookups per second of a server of
-    /// that table on loopback; `overload DIR`, that server under more load than its capacity; or
-    /// `soak DIR`, whether it is unchanged after a long time at half load, with updates, keys and
-    /// clients that disconnect
+    /// calibrates `sotto plan`; `plan`, predicted against measured times, of all schemes or of those
+    /// named after it; `regression`, ratios of times that fall if something became slower; `server
+    /// DIR`, lookups per second of a server of that table on loopback; `overload DIR`, that server
+    /// under more load than its capacity; or `soak DIR`, whether it is unchanged after a long time at
+    /// half load, with updates, keys and clients that disconnect
     #[arg(value_name = "DEFS", default_value = "quick")]
     definitions: Vec<String>,
     /// List the definitions that ship with sotto
@@ -131,8 +133,10 @@ impl Bench {
             return self.run_regression(&options, screen);
         }
         calibration::use_kernel_shapes();
-        if self.definitions == ["plan"] {
-            return self.run_plan(&options, screen);
+        if let Some((first, schemes)) = self.definitions.split_first()
+            && first == "plan"
+        {
+            return self.run_plan(schemes, &options, screen);
         }
         let (load, seconds) = (self.load_factor, self.seconds);
         if let [first, dir] = self.definitions.as_slice() {
@@ -177,17 +181,22 @@ impl Bench {
         whole.ok_or_else(|| Failure::usage("no definition is given").fix("see `sotto bench --list`"))
     }
 
-    /// Compares predictions with measurements.
-    fn run_plan(&self, options: &Options, screen: Screen) -> Result<Report> {
+    /// Compares predictions with measurements, of the named schemes or of all.
+    fn run_plan(&self, schemes: &[String], options: &Options, screen: Screen) -> Result<Report> {
         if self.svg.is_some() {
             return Err(Failure::usage("--svg does not apply to `bench plan`").fix("omit --svg"));
         }
+        let find = |name: &String| {
+            let named = scheme(name).map(SchemeArg::entry);
+            named.map_err(|why| Failure::usage(format!("no scheme is called {name:?}")).fix(why))
+        };
+        let named = schemes.iter().map(find).collect::<Result<Vec<_>>>()?;
+        let schemes = if named.is_empty() { sotto_registry::SCHEMES } else { named.as_slice() };
         let calibration = match calibration::recall().0 {
             Some(known) => known,
             None => first(options, screen)?,
         };
-        let schemes = sotto_registry::SCHEMES;
-        let report = watched(screen, |progress| predict(&calibration, schemes, options, progress))?;
+        let report = counted(screen, "tables", |progress| predict(&calibration, schemes, options, progress))?;
         self.report(&report.table(), &report)
     }
 
@@ -238,7 +247,7 @@ fn calibrate(options: &Options, screen: Screen) -> Result<Report> {
         screen.print_text("\nschemes were not measured for `sotto plan`, which --quick skips")?;
         return Ok(Report::default());
     }
-    let calibration = watched(screen, |progress| measure(options, progress))?;
+    let calibration = counted(screen, "schemes", |progress| measure(options, progress))?;
     let place = calibration::store(&calibration)?;
     let (samples, took) = (calibration.samples.len(), calibration.took_s);
     screen.print_text(format!("\n{samples} measurements of schemes in {took:.0} s, {place}"))?;
@@ -246,20 +255,32 @@ fn calibrate(options: &Options, screen: Screen) -> Result<Report> {
 }
 
 fn first(options: &Options, screen: Screen) -> Result<Calibration> {
-    let calibration = watched(screen, |progress| measure(options, progress))?;
+    let calibration = counted(screen, "schemes", |progress| measure(options, progress))?;
     if !options.quick {
         calibration::store(&calibration)?;
     }
     Ok(calibration)
 }
 
-/// Runs work that reports its progress.
+/// Runs work that reports its progress, each step as a stage of its own.
 fn watched<T>(
     screen: Screen,
     work: impl FnOnce(&(dyn Fn(Progress<'_>) + Sync)) -> std::result::Result<T, sotto_bench::BenchError>,
 ) -> Result<T> {
     let bars = screen.bars();
     let done = work(&|at| bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, StageUnit::Share));
+    bars.finish();
+    done.map_err(Failure::from)
+}
+
+/// Runs work on things of one kind, whose steps are all one stage, so that its rest is estimated.
+fn counted<T>(
+    screen: Screen,
+    things: &'static str,
+    work: impl FnOnce(&(dyn Fn(Progress<'_>) + Sync)) -> std::result::Result<T, sotto_bench::BenchError>,
+) -> Result<T> {
+    let bars = screen.bars();
+    let done = work(&|at| bars.at(at.case, at.done, at.total, StageUnit::Count(things)));
     bars.finish();
     done.map_err(Failure::from)
 }
