@@ -5,7 +5,7 @@
 
 pub(crate) mod gadget;
 pub(crate) mod grid;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(crate) mod key_schedule;
 pub(crate) mod ntt;
 pub(crate) mod tiles;
@@ -14,7 +14,7 @@ use crate::modulus::{Modulus, gcd};
 use ::aes::cipher::KeyInit;
 use core::fmt;
 use ntt::{Factor, Tables};
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 use zeroize::Zeroize;
 
 /// Rows in a panel of a byte matrix.
@@ -231,7 +231,7 @@ pub struct Aes {
     /// The cipher without vector instructions, which wipes itself.
     pub(crate) plain: ::aes::Aes128,
     /// The round keys of FIPS 197, section 5.2, for backends with instructions for a round.
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
     pub(crate) rounds: [[u8; 16]; 11],
 }
 
@@ -240,7 +240,7 @@ impl Aes {
     pub fn new(key: &[u8; 16]) -> Self {
         Aes {
             plain: ::aes::Aes128::new(key.into()),
-            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
             rounds: key_schedule::expand(key),
         }
     }
@@ -252,7 +252,7 @@ impl fmt::Debug for Aes {
     }
 }
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 impl Drop for Aes {
     fn drop(&mut self) {
         self.rounds.zeroize();

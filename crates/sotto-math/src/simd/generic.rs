@@ -27,7 +27,7 @@
 //! | `tiles` | the pass over tiles: pairs of words, and residues |
 //! | `slots`, `digits` | arithmetic between slots, and between two moduli |
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) mod aes;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) mod bytes;

@@ -22,6 +22,8 @@ use crate::simd::args::{
 
 // The part that vector backends leave to scalar code: the rest that does not fill a register, and
 // what their instructions do not make faster.
+#[cfg(target_feature = "simd128")]
+pub(super) use aes::Cipher;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use aes::Pairs;
 pub(super) use aes::ScalarAes;

@@ -5,17 +5,18 @@
 //! the loader of a program chooses between two builds.
 //!
 //! Browsers run the client's half. The kernels that only servers run (the scan, the pass over
-//! tiles, selected records) are scalar code here, which compilers vectorize as well as they can. So
-//! is AES, for which there are no instructions: the crate's bit slices in words of 64 bits were
-//! faster in V8 than tables of sixteen bytes in registers (Hamburg, CHES 2009).
+//! tiles, selected records) are scalar code here, which compilers vectorize as well as they can. AES,
+//! for which there are no instructions, is on bit planes: tables of sixteen bytes in registers
+//! (Hamburg, CHES 2009) were slower in V8 than bit slices even in words of 64 bits.
 
+pub(super) mod aes;
 mod compare;
 mod registers;
 
 use super::args::ModulusPair;
 use super::args::tiles::WordFormat;
 use super::shapes::{ScanShape, SelectShape, TilesShape};
-use super::{Kernels, scalar};
+use super::{Blocks, Kernels, scalar};
 use crate::simd::args::gadget::GadgetDigits;
 use crate::simd::args::grid::{Cells, Grid, Spectrum};
 use crate::simd::args::ntt::Tables;
@@ -79,4 +80,8 @@ impl Kernels for Simd128 {
 
     compiled_by_all!();
     compiled_by_generic!();
+
+    fn aes(&self) -> &'static dyn Blocks {
+        &aes::PlaneAes
+    }
 }

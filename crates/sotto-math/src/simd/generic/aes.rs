@@ -47,6 +47,7 @@ pub(in crate::simd) fn encrypt<R: Blocks, const N: usize>(
 }
 
 /// Encrypts each block, and xors the block.
+#[cfg(not(target_arch = "wasm32"))]
 #[inline(always)]
 pub(in crate::simd) fn hash<R: Blocks, const N: usize>(
     r: R,
@@ -108,6 +109,7 @@ fn expand<R: Blocks, const N: usize>(r: R, mut keys: [R::Value; N]) -> [[R::Valu
 }
 
 /// Loads `N` registers of blocks.
+#[cfg(not(target_arch = "wasm32"))]
 #[inline(always)]
 pub(in crate::simd) fn load_all<R: Register, const N: usize>(r: R, from: &[[u8; 16]]) -> [R::Value; N] {
     let mut values = [r.zero(); N];
@@ -118,6 +120,7 @@ pub(in crate::simd) fn load_all<R: Register, const N: usize>(r: R, from: &[[u8; 
 }
 
 /// Stores `N` registers of blocks.
+#[cfg(not(target_arch = "wasm32"))]
 #[inline(always)]
 pub(in crate::simd) fn store_all<R: Register, const N: usize>(
     r: R,

@@ -9,21 +9,53 @@ use zeroize::{Zeroize, Zeroizing};
 /// Number of outputs at a time where the encrypted blocks are not contiguous in the output.
 const BATCH: usize = 32;
 
-/// AES that requires no instructions.
+/// AES that requires no instructions: the rest follows from the encryption of many blocks.
+pub(in crate::simd) trait Cipher: Sync {
+    /// Encrypts blocks.
+    fn encrypt(&self, key: &Aes, blocks: &mut [[u8; 16]]);
+
+    /// As [`Blocks::descend`].
+    fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]);
+
+    /// Searches words, as [`Blocks::find`] does those of a grid.
+    fn either16(words: &[[u8; 2]], tags: &[u16], needle: Needle, hits: &mut [u64]) {
+        super::either16(words, tags, needle, hits);
+    }
+}
+
+/// The crate `aes`.
 pub(in crate::simd) struct ScalarAes;
 
-impl Blocks for ScalarAes {
+impl Cipher for ScalarAes {
+    fn encrypt(&self, key: &Aes, blocks: &mut [[u8; 16]]) {
+        key.plain.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+    }
+
+    fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
+        for (key, seed) in keys.iter().zip(seeds) {
+            let key = Aes::new(key);
+            for turn in turns {
+                let mut input = [*seed];
+                input[0][0] ^= turn;
+                self.mmo(&key, &input, core::slice::from_mut(seed));
+                input.zeroize();
+            }
+        }
+    }
+}
+
+impl<C: Cipher> Blocks for C {
     fn grid(&self, key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
         let mut pairs = Pairs { x, b: 0, y, ny };
         for out in out.iter_mut() {
             *out = pairs.next_block();
         }
-        encrypt(key, out);
+        self.encrypt(key, out);
     }
 
     fn mmo(&self, key: &Aes, input: &[[u8; 16]], out: &mut [[u8; 16]]) {
         out.copy_from_slice(input);
-        encrypt(key, out);
+        self.encrypt(key, out);
         out.iter_mut().zip(input).for_each(|(out, input)| xor(out, input));
     }
 
@@ -58,19 +90,11 @@ impl Blocks for ScalarAes {
         let mut made = Zeroizing::new([[0; 16]; PART / 8]);
         let made = &mut made[..tags.len().div_ceil(8)];
         self.grid(key, [x, y], u64::MAX, made);
-        super::either16(&made.as_flattened().as_chunks().0[..tags.len()], tags, needle, hits);
+        C::either16(&made.as_flattened().as_chunks().0[..tags.len()], tags, needle, hits);
     }
 
     fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
-        for (key, seed) in keys.iter().zip(seeds) {
-            let key = Aes::new(key);
-            for turn in turns {
-                let mut input = [*seed];
-                input[0][0] ^= turn;
-                self.mmo(&key, &input, core::slice::from_mut(seed));
-                input.zeroize();
-            }
-        }
+        Cipher::descend(self, keys, turns, seeds);
     }
 }
 
@@ -98,10 +122,6 @@ impl Pairs {
         let [x, y] = self.next_pair();
         (u128::from(y) << 64 | u128::from(x)).to_le_bytes()
     }
-}
-
-fn encrypt(key: &Aes, blocks: &mut [[u8; 16]]) {
-    key.plain.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
 }
 
 fn xor(out: &mut [u8; 16], other: &[u8; 16]) {
