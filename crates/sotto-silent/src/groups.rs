@@ -5,6 +5,8 @@ use crate::lattice::{N, PackingDigits, Q_BITS, mask_bytes};
 #[cfg(feature = "server")]
 use crate::pieces::Piece;
 use crate::plain_modulus::PlainModulus;
+#[cfg(feature = "server")]
+use sotto_core::{Artifact, Section};
 use sotto_math::matrix::PANEL_ROWS;
 use sotto_math::matrix::PanelLayout;
 use std::ops::Range;
@@ -23,6 +25,10 @@ pub enum MaskLayout {
 }
 
 impl MaskLayout {
+    /// The section of an image with the masks that clients fetch.
+    #[cfg(feature = "server")]
+    pub const SECTION: Section = Section::Public(Artifact::Hint);
+
     /// The artifact of a table whose masks are those of one packing.
     pub const ARTIFACT: MaskLayout = MaskLayout::Artifact { start: 0 };
 

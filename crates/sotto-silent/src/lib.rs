@@ -33,8 +33,8 @@
 //! | `server.rs` | [`MatrixServer`] | the paper's Setup and Answer: the pieces of a table and of its parts, what is written, and the passes |
 //!
 //! The frame has everything else: checked parameters and their report, messages on the wire,
-//! preparation (`()`, [`MaskDownload`](masks::MaskDownload), or [`HintDownload`](lwe::hint::HintDownload)), refused indices, changes and
-//! answers, batches of [`MatrixServer::BATCH`], updates, parts and their joins. A literal's methods are
+//! preparation (`()`, [`MaskDownload`](masks::MaskDownload), or [`HintDownload`](lwe::hint::HintDownload)),
+//! refused indices, changes and answers, batches of [`MatrixServer::BATCH`], updates, parts and their joins. A literal's methods are
 //! those of [`Params`], too. A query is [expanded](MatrixServer::expand) by itself, and then
 //! [passes](MatrixServer::pass) run for a few queries at once. Their result is a
 //! [`Partial`](message::Partial): words for the part's rows, and packed ciphertexts. Those of all parts

@@ -5,13 +5,7 @@
 
 use crate::message::Format;
 use crate::method::{MatrixLiteral as _, Method, Params, Preparation};
-#[cfg(feature = "server")]
-use sotto_core::Section;
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, PeerMisbehaved, Result};
-
-/// The section of the masks in an image.
-#[cfg(feature = "server")]
-pub const SECTION: Section = Section::Public(Artifact::Hint);
 
 /// The masks of a table that a client is downloading.
 #[derive(Debug, Default)]

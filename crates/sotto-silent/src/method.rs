@@ -1,8 +1,8 @@
 //! The traits by which a scheme of the family describes itself, and its checked parameters.
 
-use crate::limits;
 #[cfg(feature = "server")]
-use crate::masks;
+use crate::groups::MaskLayout;
+use crate::limits;
 use crate::message::{Answer, Format, Keys, Query};
 #[cfg(feature = "server")]
 use crate::message::{Partial, PartialFormat};
@@ -92,7 +92,7 @@ pub trait MatrixLiteral:
     /// The fields of an answer.
     fn answer(&self) -> Format;
 
-    /// The [masks](crate::masks) of packed ciphertexts that clients fetch once an epoch; none by
+    /// The [masks](crate::masks::MaskDownload) of packed ciphertexts that clients fetch once an epoch; none by
     /// default.
     fn masks(&self) -> Format {
         Format::default()
@@ -380,7 +380,7 @@ pub trait MatrixServer<M: Method>: Sized + Send + Sync + 'static {
     /// The sections that clients download, and their bytes: by default the masks, if there are any.
     fn artifacts(params: &Params<M>) -> Vec<(Section, u64)> {
         let bytes = params.masks().bytes();
-        (bytes > 0).then_some((masks::SECTION, bytes)).into_iter().collect()
+        (bytes > 0).then_some((MaskLayout::SECTION, bytes)).into_iter().collect()
     }
 
     /// Writes the sections.

@@ -11,7 +11,6 @@
 
 use crate::groups::{Groups, MaskLayout};
 use crate::lattice::{N, Q_BITS, mask_bytes};
-use crate::masks;
 use crate::matrix::SectionOffset;
 use crate::samples::SampleMasks;
 use crate::unit_vector::MessageBits;
@@ -120,7 +119,7 @@ impl PackedGroups {
                 MaskLayout::Artifact { start } => {
                     self.ring().inverse(ModulusLevel::Main, &mut mask);
                     mask = rounded(self.ring(), &mask, self.bits.mask);
-                    (masks::SECTION, start, self.bits.mask)
+                    (MaskLayout::SECTION, start, self.bits.mask)
                 }
             };
             packed.clear();

@@ -8,7 +8,6 @@ use sotto_core::{RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::bits;
 use sotto_silent::groups::{Groups, MaskLayout};
 use sotto_silent::lattice::{self, N, VECTORS};
-use sotto_silent::masks;
 use sotto_silent::matrix::{
     ByteChange, SectionOffset, StackedColumns, change_panels, write_matrix, write_part,
 };
@@ -115,7 +114,7 @@ impl<'a> Layers<'a> {
         self.weighing.write(blocks.start, &rows, at(weights), out)?;
         if self.params.picks() == 0 {
             // The only block's mask is sent as it is.
-            return columns.iter().try_for_each(|mask| out.write_at(masks::SECTION, 0, mask));
+            return columns.iter().try_for_each(|mask| out.write_at(MaskLayout::SECTION, 0, mask));
         }
         let layout = self.params.mask_matrix();
         let fill = |row: usize, bytes: &mut [u8]| {
