@@ -422,7 +422,7 @@ fn a_table_is_opened_at_the_anchor_that_was_named() {
     refused("block-1", &["expected anchor block-1", "got block-3 (epoch 3)"]);
 
     // An update that names no anchor has none: the old one would be wrong.
-    update("tune", &[]);
+    update("lied", &[]);
     refused("block-2", &["got none (epoch 4)"]);
     assert_eq!(at("block-3"), ["tune"]);
     let spaced = ["update", &dir, &source, "--anchor", "a block"];
