@@ -99,7 +99,8 @@ const READ_TIME: Duration = Duration::from_millis(40);
 /// # Errors
 /// [`BenchError::Storage`] if memory is not available, [`BenchError::Threads`] if threads are not.
 pub(crate) fn memory_samples(options: &Options, threads: usize) -> Result<Vec<MemorySample>, BenchError> {
-    let buffer = touched(memory_size(options).min(READ_BYTES[READ_BYTES.len() - 1]))?;
+    let [.., largest] = READ_BYTES;
+    let buffer = touched(memory_size(options).min(largest))?;
     let [one, all] = [Reader::new(1)?, Reader::new(threads)?];
     let shortest = |reader: &Reader, clock: Clock, bytes: &[u8]| {
         let (mut times, start) = (Samples::default(), Instant::now());
