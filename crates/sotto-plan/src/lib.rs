@@ -42,6 +42,7 @@ pub mod candidate;
 pub mod choice;
 pub mod default_scheme;
 mod error;
+mod interpolation;
 pub mod leakage;
 pub mod machines;
 mod price;

@@ -29,7 +29,7 @@ fn what_is_taken_unasked() {
             100,
             "20 MiB of keys and values: two rows for each key",
         ),
-        ("ypir-sp, inspire", of_rows(1 << 20, 256), 1, "256 MiB, asked once: nothing is fetched first"),
+        ("ypir-sp, inspire", of_rows(1 << 20, 256), 1, "256 MiB, asked once: only masks are fetched first"),
         ("ypir-sp, inspire", of_rows(1 << 20, 256), 100, "256 MiB, asked often: a hint does not pay yet"),
         ("simplepir, ypir-sp", of_rows(1 << 20, 256), 1000, "256 MiB, asked very often: a hint pays"),
         ("ypir-sp, inspire-two", of_rows(1 << 22, 256), 100, "1 GiB: the same on a larger table"),
