@@ -1,4 +1,4 @@
-//! Calibration: measures the speed of each scheme on this machine, from small tables, in some ten
+//! Calibration: measures the speed of each scheme on this machine, from small tables, in some fifteen
 //! seconds; and its predictions, compared with measurements of other tables.
 //!
 //! Times of one thread are processor time, not wall time: neighbors on a shared machine take time,
