@@ -211,9 +211,9 @@ pub(crate) struct Freshness<'a> {
 }
 
 impl Freshness<'_> {
-    /// Refuses a document of another snapshot or another anchor, one that has expired, one whose previous key is no
-    /// longer accepted, and one that fails the check of its publisher's log, for which `send` carries
-    /// requests to the first server.
+    /// Refuses a document of another snapshot or another anchor, one that has expired, one whose
+    /// previous key is no longer accepted, and one that fails the check of its publisher's log, for
+    /// which `send` carries requests to the first server.
     pub(crate) fn check<D: Document>(
         &self,
         document: &D,
