@@ -92,8 +92,8 @@ pub trait MatrixLiteral:
     /// The fields of an answer.
     fn answer(&self) -> Format;
 
-    /// The [masks](crate::masks::MaskDownload) of packed ciphertexts that clients fetch once an epoch; none by
-    /// default.
+    /// The [masks](crate::masks::MaskDownload) of packed ciphertexts that clients fetch once an epoch;
+    /// none by default.
     fn masks(&self) -> Format {
         Format::default()
     }
