@@ -42,8 +42,8 @@ fn run(target: &Target, limit: Duration, series: &str) -> Result<u64, Harm> {
     Ok(inputs)
 }
 
-/// Runs a target on a series of inputs, and returns their number. The empty series is that of `make test`. An input
-/// that does harm is kept in `lab/fuzz/artifacts`, and the error says which one it is.
+/// Runs a target on a series of inputs, and returns their number. The empty series is that of
+/// `make test`. An input that does harm is kept in `lab/fuzz/artifacts`, and the error says which one it is.
 pub fn judge(target: &Target, limit: Duration, series: &str) -> Result<u64, String> {
     let (input, how) = match run(target, limit, series) {
         Ok(inputs) => return Ok(inputs),
