@@ -116,7 +116,7 @@ impl Options {
             cache_dir: self.cache,
             key_file: self.key_file,
             state_dir: self.state,
-            anchor_dir: self.rollback_dir,
+            rollback_dir: self.rollback_dir,
             state_in_memory: self.in_memory,
             max_keys_age: if self.fresh_keys { Duration::ZERO } else { open.max_keys_age },
             require_row_proofs: self.require_row_proofs,

@@ -1,14 +1,14 @@
 // What is kept of one table, and whose turn it is: one tab has it at a time, and gives it up when another one wants it.
 //
 //     sotto/<hash of servers and table>/files/     hints, keys, what was seen, the state     one pool
-//     sotto/<hash of servers and table>/anchors/   its rollback counter                        another one
+//     sotto/<hash of servers and table>/rollback/  its rollback counter                       another one
 //
 // A Web Lock of that name says whose it is; the browser releases it with the worker that has it, however that ends.
 
 import { FilePool, FilePoolExhausted } from "./file_pool.js";
 
 /** What the client calls its folders. */
-export const FOLDERS = { cache: "files/cache", state: "files/state", rollback: "anchors" };
+export const FOLDERS = { cache: "files/cache", state: "files/state", rollback: "rollback" };
 
 /** Free files that are there before each call. A lookup makes four at most; opening a stack makes some for each table. */
 const SPARE = 8;
@@ -88,7 +88,7 @@ export class Storage {
     const folder = (name) => own.getDirectoryHandle(name, { create: true });
     const files = await FilePool.open(await folder("files"), SPARE);
     try {
-      this.#pools = { files, anchors: await FilePool.open(await folder("anchors"), 2) };
+      this.#pools = { files, rollback: await FilePool.open(await folder("rollback"), 2) };
     } catch (error) {
       files.close();
       throw error;
@@ -97,9 +97,9 @@ export class Storage {
 
   /** Has free files ready for the next call; more of them after one that ran out. */
   async reserve(ranOut) {
-    const { files, anchors } = this.#pools;
+    const { files, rollback } = this.#pools;
     await files.reserve(ranOut ? Math.max(4 * SPARE, files.size) : SPARE);
-    await anchors.reserve(ranOut ? 4 * SPARE : 2);
+    await rollback.reserve(ranOut ? 4 * SPARE : 2);
   }
 
   /** Whether another tab waits for its turn. */

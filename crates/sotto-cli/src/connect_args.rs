@@ -68,7 +68,7 @@ pub(crate) struct ConnectArgs {
     /// Folder of hints that queries spend [default: sotto/state/ in the user's data folder]
     #[arg(long, value_name = "DIR", help_heading = STORAGE)]
     pub(crate) state: Option<PathBuf>,
-    /// Folder of the counter that exposes an old copy of the state [default: sotto/anchors/ in the
+    /// Folder of the counter that exposes an old copy of the state [default: sotto/rollback/ in the
     /// user's state folder]
     #[arg(long, value_name = "DIR", help_heading = STORAGE)]
     rollback_dir: Option<PathBuf>,
@@ -167,7 +167,7 @@ impl ConnectArgs {
             key_file: self.key_file.clone().or_else(default_key_file),
             max_keys_age: if self.fresh_keys { Duration::ZERO } else { open.max_keys_age },
             state_dir: self.state.clone().or_else(default_state_dir),
-            anchor_dir: self.rollback_dir.clone(),
+            rollback_dir: self.rollback_dir.clone(),
             require_row_proofs: self.require_row_proofs,
             preparation_rate: self.preparation_rate,
             max_wait: self.max_wait,

@@ -23,7 +23,7 @@
 //! DIR/<hash of servers and table>/state         its metadata, the journal, logged requests
 //! DIR/<hash of servers and table>/hints-<n>     the client as it was when the journal began
 //! DIR/<hash of servers and table>/pass          the half-done preparation of the next client
-//! ANCHORS/<id>.anchor                           the rollback counter
+//! COUNTERS/<id>.counter                          the rollback counter
 //! ```
 //!
 //! A machine that is restored as a whole, rollback counters included, as with a snapshot of a

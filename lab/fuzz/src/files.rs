@@ -131,7 +131,7 @@ pub(crate) fn abouts() -> Vec<Vec<u8>> {
     let digest = "00".repeat(32);
     let about = |snapshot: &str| {
         format!(
-            r#"{{"format":"sotto-state/3","id":"5e","table":"t","origin":"http://a","scheme":"s3pir/1","public_key":"sotto-pk:00","params":"{digest}","literal":"{{}}","clients":1,"anchored":true,"snapshot":{snapshot},"home":{{"device":1,"inode":2,"born":3,"machine":"4"}}}}"#
+            r#"{{"format":"sotto-state/4","id":"5e","table":"t","origin":"http://a","scheme":"s3pir/1","public_key":"sotto-pk:00","params":"{digest}","literal":"{{}}","clients":1,"has_counter":true,"snapshot":{snapshot},"home":{{"device":1,"inode":2,"born":3,"machine":"4"}}}}"#
         )
     };
     let snapshot = format!(r#"{{"generation":1,"epoch":2,"rows":"{digest}","bytes":3,"digest":"{digest}"}}"#);

@@ -130,7 +130,7 @@ fn cut_at_once_or_part_by_part() {
                     "--cache",
                     &state,
                     "--rollback-dir",
-                    &folder.text(&format!("{name}-anchor")),
+                    &folder.text(&format!("{name}-rollback")),
                 ],
             ]
             .concat(),

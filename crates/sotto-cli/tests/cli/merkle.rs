@@ -220,13 +220,13 @@ fn proofs_are_fetched_by_hints_by_keys_and_by_states() {
     let folders = names.map(out);
     let server = Served::start(&folders.each_ref().map(String::as_str));
 
-    let (state, anchor) = (world.folder.text("state"), world.folder.text("anchor"));
+    let (state, rollback) = (world.folder.text("state"), world.folder.text("rollback"));
     let prove = |name: &str, more: &[&str]| {
         let args = ["merkle", "prove", "--no-cache", "--server", &server.url, "--table", name];
         let args = [&args[..], &["--log-key", &world.public]].concat();
         sotto(&[&args[..], more].concat())
     };
-    let kept = ["--json", "--state", state.as_str(), "--rollback-dir", anchor.as_str()];
+    let kept = ["--json", "--state", state.as_str(), "--rollback-dir", rollback.as_str()];
     let leaf = hex(&world.leaf(299));
     for name in names {
         let proved = prove(name, &[&["--index", "299"][..], &kept].concat()).json();

@@ -44,10 +44,10 @@ fn value(got: &Value) -> &str {
 fn hints_last_from_call_to_call_and_a_copy_of_them_is_not_used() {
     let folder = Folder::new();
     let server = served(&folder, 2000);
-    let (cache, anchors) = (folder.text("cache"), folder.text("anchors"));
+    let (cache, rollback) = (folder.text("cache"), folder.text("rollback"));
     let get = |state: &str, row: &str| {
         let table = ["get", "--server", &server.url, "--table", "table", "--row", row, "--cache", &cache];
-        sotto(&[&table[..], &["--state", state, "--rollback-dir", &anchors, "--json"]].concat())
+        sotto(&[&table[..], &["--state", state, "--rollback-dir", &rollback, "--json"]].concat())
     };
 
     let state = folder.text("state");
@@ -91,10 +91,10 @@ fn a_scheme_that_needs_a_state_says_so() {
 fn hints_are_made_before_they_are_needed() {
     let folder = Folder::new();
     let server = served(&folder, 400);
-    let (state, anchors) = (folder.text("state"), folder.text("anchors"));
+    let (state, rollback) = (folder.text("state"), folder.text("rollback"));
     let call = |verb: &str, more: &[&str]| {
         let table = [verb, "--server", &server.url, "--table", "table", "--no-cache"];
-        sotto(&[&table[..], &["--state", &state, "--rollback-dir", &anchors, "--json"], more].concat())
+        sotto(&[&table[..], &["--state", &state, "--rollback-dir", &rollback, "--json"], more].concat())
     };
     let first = call("prepare", &[]).json();
     let whole = first["budget"].as_u64().unwrap();
@@ -156,7 +156,7 @@ impl Scene {
         let mut args = vec!["get", "--table", "table", "--json"];
         self.relays.iter().for_each(|relay| args.extend(["--server", &relay.url]));
         let mut args: Vec<String> = args.into_iter().map(str::to_owned).collect();
-        for (name, folder) in [("--cache", "cache"), ("--state", "state"), ("--rollback-dir", "anchors")] {
+        for (name, folder) in [("--cache", "cache"), ("--state", "state"), ("--rollback-dir", "rollback")] {
             args.extend([name.to_owned(), self.folder.text(folder)]);
         }
         args.extend(["--row".to_owned(), row.to_string()]);

@@ -231,7 +231,7 @@ fn a_row_is_appended_whatever_the_scheme() {
     let folder = Folder::new();
     let source = folder.lines(20);
     let changes = folder.write("changes.csv", "20,row 20\n3,changed\n");
-    let kept = ["cache", "state", "anchor"].map(|name| folder.text(name));
+    let kept = ["cache", "state", "rollback"].map(|name| folder.text(name));
     for (name, roles) in
         [("simplepir", &["0"][..]), ("fspiral", &["0"]), ("s3pir", &["0"]), ("dpf", &["0", "1"])]
     {

@@ -113,16 +113,16 @@ impl DurableState {
                 };
                 // A crash may have left the rollback counter one behind, and the next crash must
                 // not make it two.
-                state.anchored()?;
+                state.advance_counter()?;
                 return Ok(OpenedState { state, client, loss: None, dropped });
             }
             StateOnDisk::Nothing => {
                 drop(store);
                 None
             }
-            StateOnDisk::Unusable { id, why, keep_anchor } => {
+            StateOnDisk::Unusable { id, why, keep_counter } => {
                 drop(store);
-                paths.clear(&id, keep_anchor)?;
+                paths.clear(&id, keep_counter)?;
                 why
             }
         };
@@ -171,7 +171,7 @@ impl DurableState {
             params: requirement.params,
             literal: requirement.literal.clone(),
             clients: 0,
-            anchored: false,
+            has_counter: false,
             snapshot: None,
             home: paths.disk.home(FILE).map_err(|error| paths.at(error))?,
         };
@@ -181,9 +181,9 @@ impl DurableState {
             store.apply(&change).map_err(|error| paths.broken(error))
         };
         write(&metadata)?;
-        let rollback_counter = RollbackCounter::make(paths.anchors.as_ref(), &metadata.id)
-            .map_err(|error| paths.at_anchor(error))?;
-        metadata.anchored = true;
+        let rollback_counter = RollbackCounter::make(paths.counters.as_ref(), &metadata.id)
+            .map_err(|error| paths.at_counter(error))?;
+        metadata.has_counter = true;
         write(&metadata)?;
         let generation = paths.sweep(None)?;
         paths.sweep_pass(None)?;
@@ -233,7 +233,7 @@ impl DurableState {
             ..StateTransaction::default()
         };
         self.apply(&change)?;
-        self.anchored()?;
+        self.advance_counter()?;
         let committed = CommittedRequest { id, logged: entry.logged.clone() };
         self.committed.push(committed.clone());
         Ok(committed)
@@ -302,9 +302,9 @@ impl DurableState {
     }
 
     /// Advances the rollback counter to the state's counter.
-    fn anchored(&mut self) -> Result<(), StateError> {
+    fn advance_counter(&mut self) -> Result<(), StateError> {
         self.broken = true;
-        self.rollback_counter.set(self.marks.counter).map_err(|error| self.paths.at_anchor(error))?;
+        self.rollback_counter.set(self.marks.counter).map_err(|error| self.paths.at_counter(error))?;
         self.broken = false;
         Ok(())
     }

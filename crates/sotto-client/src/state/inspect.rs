@@ -55,7 +55,7 @@ pub fn inspect(dir: &Path, resolve: fn(&str) -> Option<&'static SchemeEntry>) ->
 fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Option<StateInfo>> {
     let disk = Arc::new(LockedFolder::locked(&path, &|lock| Lock::take(lock, Duration::ZERO))?);
     // No rollback counter is read here.
-    let paths = StatePaths { disk, anchors: Box::new(LockedFolder::shared(&path)?) };
+    let paths = StatePaths { disk, counters: Box::new(LockedFolder::shared(&path)?) };
     let store = paths.store()?;
     let Some((json, marks)) = store.head() else { return Ok(None) };
     let metadata = StateMetadata::parse(json, &path)?;

@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 
 /// Format that this build reads and writes.
-pub const FORMAT: &str = "sotto-state/3";
+pub const FORMAT: &str = "sotto-state/4";
 
 /// What a state belongs to, stored as JSON in its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct StateMetadata {
     /// Number of clients that the state has had, each with a key of its own.
     pub clients: u64,
     /// Whether the rollback counter was made.
-    pub anchored: bool,
+    pub has_counter: bool,
     /// Newest snapshot; `None` before the first preparation has ended.
     pub snapshot: Option<Snapshot>,
     /// Fingerprint of the file that the state is in.

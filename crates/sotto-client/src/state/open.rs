@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(crate) struct StatePaths {
     /// Folder of the state, shared with the thread that prepares the next client.
     pub(crate) disk: Arc<dyn Disk>,
-    pub(crate) anchors: Box<dyn Disk>,
+    pub(crate) counters: Box<dyn Disk>,
 }
 
 /// What was found in the folder of a state.
@@ -28,7 +28,7 @@ pub(crate) enum StateOnDisk {
     State(Box<LoadedState>),
     /// A state that may not be used: its id, the reason to report, if any, and whether the rollback
     /// counter belongs to another copy.
-    Unusable { id: String, why: Option<StateLoss>, keep_anchor: bool },
+    Unusable { id: String, why: Option<StateLoss>, keep_counter: bool },
 }
 
 /// The client, if there was one, and its requests that are not settled.
@@ -72,9 +72,9 @@ impl StatePaths {
         let Some((json, marks)) = store.head() else { return Ok(StateOnDisk::Nothing) };
         let metadata = StateMetadata::parse(json, &self.disk.path())?;
         let useless =
-            |why, keep_anchor| Ok(StateOnDisk::Unusable { id: metadata.id.clone(), why, keep_anchor });
+            |why, keep_counter| Ok(StateOnDisk::Unusable { id: metadata.id.clone(), why, keep_counter });
         let other = metadata.check(requirement, &self.disk.path());
-        if !metadata.anchored || (metadata.clients == 0 && other.is_err()) {
+        if !metadata.has_counter || (metadata.clients == 0 && other.is_err()) {
             // The state was never used, so nothing is lost with it.
             return useless(None, false);
         }
@@ -84,8 +84,8 @@ impl StatePaths {
             // The rollback counter may belong to the original, which is still valid.
             return useless(Some(StateLoss::FilesMoved(what)), true);
         }
-        let found = RollbackCounter::find(self.anchors.as_ref(), &metadata.id)
-            .map_err(|error| self.at_anchor(error))?;
+        let found = RollbackCounter::find(self.counters.as_ref(), &metadata.id)
+            .map_err(|error| self.at_counter(error))?;
         let Some((rollback_counter, at)) = found else {
             return useless(Some(StateLoss::NoRollbackCounter), true);
         };
@@ -127,17 +127,17 @@ impl StatePaths {
         Ok((Some(client), decoded))
     }
 
-    pub(crate) fn at_anchor(&self, error: io::Error) -> StateError {
-        StateError::at(&self.anchors.path(), error)
+    pub(crate) fn at_counter(&self, error: io::Error) -> StateError {
+        StateError::at(&self.counters.path(), error)
     }
 
     /// Removes a state. Its file is removed last: as long as it exists, the next opening
     /// notices that the rest is missing.
-    pub(crate) fn clear(&self, id: &str, keep_anchor: bool) -> Result<(), StateError> {
+    pub(crate) fn clear(&self, id: &str, keep_counter: bool) -> Result<(), StateError> {
         self.sweep(None)?;
         self.sweep_pass(None)?;
-        if !keep_anchor {
-            RollbackCounter::remove(self.anchors.as_ref(), id).map_err(|error| self.at_anchor(error))?;
+        if !keep_counter {
+            RollbackCounter::remove(self.counters.as_ref(), id).map_err(|error| self.at_counter(error))?;
         }
         self.remove_store()
     }

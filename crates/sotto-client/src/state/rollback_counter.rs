@@ -20,7 +20,7 @@ pub(crate) struct RollbackCounter {
 }
 
 fn name(id: &str) -> String {
-    format!("{id}.anchor")
+    format!("{id}.counter")
 }
 
 impl RollbackCounter {

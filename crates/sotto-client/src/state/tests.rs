@@ -34,7 +34,7 @@ const QUERY: usize = 32;
 struct Scene {
     server: Server,
     disk: Sim,
-    anchors: Sim,
+    counters: Sim,
     row_bytes: usize,
     events: Arc<Mutex<Vec<TableEvent>>>,
 }
@@ -48,7 +48,7 @@ impl Scene {
         Scene {
             server: server_with("clear-state/1", rows, row_bytes as u64, slots),
             disk: Sim::new(),
-            anchors: Sim::new(),
+            counters: Sim::new(),
             row_bytes,
             events: Arc::default(),
         }
@@ -56,7 +56,7 @@ impl Scene {
 
     fn builder(&self) -> TableBuilder {
         let events = Arc::clone(&self.events);
-        let table = self.server.table().state_paths(state_paths(&self.disk, &self.anchors));
+        let table = self.server.table().state_paths(state_paths(&self.disk, &self.counters));
         table.events(move |event| events.lock().unwrap().push(event))
     }
 
@@ -72,7 +72,7 @@ impl Scene {
     /// Simulates power loss.
     fn crash(&self, label: &str) {
         self.disk.crash(&format!("{label} disk"));
-        self.anchors.crash(&format!("{label} anchors"));
+        self.counters.crash(&format!("{label} counters"));
         self.server.with(|world| world.tamper = None);
     }
 
@@ -102,10 +102,10 @@ impl Scene {
 }
 
 /// A factory of paths that always names the same place.
-fn state_paths(disk: &Sim, anchors: &Sim) -> StatePathsFactory {
-    let (disk, anchors) = (disk.clone(), anchors.clone());
+fn state_paths(disk: &Sim, counters: &Sim) -> StatePathsFactory {
+    let (disk, counters) = (disk.clone(), counters.clone());
     Arc::new(Mutex::new(move |_: &str| {
-        Ok(StatePaths { disk: Arc::new(disk.clone()), anchors: Box::new(anchors.clone()) })
+        Ok(StatePaths { disk: Arc::new(disk.clone()), counters: Box::new(counters.clone()) })
     }))
 }
 

@@ -120,9 +120,9 @@ impl<T> Builder<T> {
         self
     }
 
-    /// Sets [`OpenOptions::anchor_dir`].
-    pub fn anchor_dir(mut self, dir: impl AsRef<Path>) -> Self {
-        self.options.anchor_dir = Some(dir.as_ref().to_owned());
+    /// Sets [`OpenOptions::rollback_dir`].
+    pub fn rollback_dir(mut self, dir: impl AsRef<Path>) -> Self {
+        self.options.rollback_dir = Some(dir.as_ref().to_owned());
         self
     }
 
@@ -278,8 +278,8 @@ impl Builder<Table> {
         let ring = dir.map(|dir| Keyring::open(dir, options.key_file.as_deref())).transpose()?;
         let limits = KeyLimits { age: options.max_keys_age, queries: options.max_keys_queries.max(1) };
         let Callbacks { events, progress, check, transports, state_paths, clock } = options.callbacks;
-        let anchors = options.anchor_dir;
-        let folders = |dir| state_guard::folders(dir, anchors, wait_policy.clone());
+        let counters = options.rollback_dir;
+        let folders = |dir| state_guard::folders(dir, counters, wait_policy.clone());
         let paths_factory = state_paths.or_else(|| options.state_dir.map(folders));
         let driver = Driver {
             servers,

@@ -83,14 +83,14 @@ pub struct OpenOptions {
     ///
     /// A copy of the directory, a restored backup or a cloned machine would use hints twice, and so
     /// reveal which rows were looked up. They are detected by the identity of the files and by a
-    /// rollback counter in a second place ([`OpenOptions::anchor_dir`]); the state is then
+    /// rollback counter in a second place ([`OpenOptions::rollback_dir`]); the state is then
     /// discarded with its key, and the table's rows are streamed again. A machine that goes back in
     /// time as a whole, counter included, cannot be detected.
     pub state_dir: Option<PathBuf>,
     /// Folder of the rollback counter of a state: a few bytes that count the state's requests. It
     /// is best on a disk that is not restored together with the state's. By default it is in the
     /// user's folder for states, by the XDG rules.
-    pub anchor_dir: Option<PathBuf>,
+    pub rollback_dir: Option<PathBuf>,
     /// Whether a client with durable state may have it in memory alone. It is lost with the
     /// process: the next process streams the table's rows again, and lookups of a process that was
     /// copied, or went back in time, are not private.
@@ -179,7 +179,7 @@ impl Default for OpenOptions {
             max_keys_age: DEFAULT_KEY_AGE,
             max_keys_queries: DEFAULT_KEY_QUERIES,
             state_dir: None,
-            anchor_dir: None,
+            rollback_dir: None,
             state_in_memory: false,
             require_row_proofs: false,
             low_water: None,

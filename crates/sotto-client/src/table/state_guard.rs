@@ -298,17 +298,17 @@ impl Table {
 /// Opens the folders of a state, given its folder's name.
 pub(crate) type StatePathsFactory = Arc<Mutex<dyn FnMut(&str) -> Result<StatePaths, StateError> + Send>>;
 
-/// Opens a state's folder in `dir`, and rollback counters in `anchors` or in the default folder.
+/// Opens a state's folder in `dir`, and rollback counters in `counters` or in the default folder.
 /// Waits for another process that has the state.
-pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>, wait_policy: WaitPolicy) -> StatePathsFactory {
+pub(crate) fn folders(dir: PathBuf, counters: Option<PathBuf>, wait_policy: WaitPolicy) -> StatePathsFactory {
     Arc::new(Mutex::new(move |name: &str| {
-        let anchors = anchors.clone().map_or_else(default_anchors, Ok)?;
+        let counters = counters.clone().map_or_else(default_rollback_dir, Ok)?;
         let take_lock =
             |lock: &Path| wait_policy.wait_for(WaitReason::State, |limit| Lock::take(lock, limit));
         // The contents are as private as the folder.
         LockedFolder::shared(&dir)?;
         let disk = Arc::new(LockedFolder::locked(&dir.join(name), &take_lock)?);
-        Ok(StatePaths { disk, anchors: Box::new(LockedFolder::shared(&anchors)?) })
+        Ok(StatePaths { disk, counters: Box::new(LockedFolder::shared(&counters)?) })
     }))
 }
 
@@ -316,10 +316,10 @@ pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>, wait_policy: WaitP
 ///
 /// # Errors
 /// [`StateError::NoRollbackCounter`] if there is no such folder.
-fn default_anchors() -> Result<PathBuf, StateError> {
+fn default_rollback_dir() -> Result<PathBuf, StateError> {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
-    folder.map(|folder| folder.join("sotto").join("anchors")).ok_or(StateError::NoRollbackCounter)
+    folder.map(|folder| folder.join("sotto").join("rollback")).ok_or(StateError::NoRollbackCounter)
 }
 
 /// The name of a state's folder: a hash, since an origin is not a valid file name.

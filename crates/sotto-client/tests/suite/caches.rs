@@ -529,8 +529,8 @@ fn a_folder_that_others_can_write_in_is_not_used() {
         );
         let states = server_of("clear-state/1", 10, 2);
         let (good, bad) = (tempfile::tempdir().unwrap(), dir.path());
-        for (state, anchor) in [(bad, good.path()), (good.path(), bad)] {
-            let opened = states.table().state_dir(state).anchor_dir(anchor).open();
+        for (state, counters) in [(bad, good.path()), (good.path(), bad)] {
+            let opened = states.table().state_dir(state).rollback_dir(counters).open();
             assert_eq!(opened.map(drop).unwrap_err().code(), "not-private");
         }
         assert_eq!(Keyring::open(dir.path(), None).map(drop).unwrap_err().diagnosis().code, "not-private");

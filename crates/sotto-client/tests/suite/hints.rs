@@ -133,7 +133,7 @@ fn other_servers_or_another_order_of_them_is_another_client() {
     let dir = tempfile::tempdir().unwrap();
     let get = |urls: [&str; 2], row| {
         let table = Table::connect_all(&urls, NAME).resolve(resolve);
-        table.state_dir(dir.path().join("states")).anchor_dir(dir.path().join("anchors")).open()?.get(row)
+        table.state_dir(dir.path().join("states")).rollback_dir(dir.path().join("rollback")).open()?.get(row)
     };
     assert_eq!(get([&first, &helper], 1).unwrap(), value(1, 32));
     assert_eq!(get([&first, &other], 2).unwrap(), value(2, 32));

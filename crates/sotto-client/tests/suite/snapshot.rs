@@ -85,7 +85,7 @@ fn hints_of_a_state_are_spent_at_one_snapshot_only() {
     let (server, dir) = (server_of("clear-rows/1", 300, 32), tempfile::tempdir().unwrap());
     let open = |snapshot| {
         let builder =
-            server.table().state_dir(dir.path().join("state")).anchor_dir(dir.path().join("anchor"));
+            server.table().state_dir(dir.path().join("state")).rollback_dir(dir.path().join("rollback"));
         match snapshot {
             Some(digest) => builder.snapshot(digest).open(),
             None => builder.open(),

@@ -80,7 +80,7 @@ fn client(servers: &[RunningServer], kept: &TempDir) -> TableBuilder {
     let lines = servers.iter().map(|server| Box::new(http(server)) as Box<dyn Transport>).collect();
     let folder = |name| kept.path().join(name);
     let builder = Table::over_all(lines, "t").cache_dir(folder("cache")).require_row_proofs();
-    builder.state_dir(folder("state")).anchor_dir(folder("anchors"))
+    builder.state_dir(folder("state")).rollback_dir(folder("anchors"))
 }
 
 fn refresh(servers: &[RunningServer]) {

@@ -107,7 +107,7 @@ impl DurableState {
             ..StateTransaction::default()
         })?;
         if is_new {
-            self.anchored()?;
+            self.advance_counter()?;
             self.lease = None;
         }
         // The client in memory may not be the one on disk any more. If the old files cannot be

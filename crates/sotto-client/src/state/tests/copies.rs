@@ -28,7 +28,7 @@ fn used_scene() -> Scene {
 }
 
 #[test]
-fn an_older_copy_is_noticed_by_its_anchor() {
+fn an_older_copy_is_noticed_by_its_counter() {
     let scene = used_scene();
     let copy = scene.disk.copy();
     assert_eq!(lost(&scene), None);
@@ -39,20 +39,20 @@ fn an_older_copy_is_noticed_by_its_anchor() {
 }
 
 #[test]
-fn an_older_anchor_is_noticed_by_its_state() {
+fn an_older_counter_is_noticed_by_its_state() {
     let scene = used_scene();
-    let copy = scene.anchors.copy();
+    let copy = scene.counters.copy();
     assert_eq!(lost(&scene), None);
     scene.open().unwrap().get(3).unwrap();
-    scene.anchors.restore(&copy);
+    scene.counters.restore(&copy);
     assert_eq!(lost(&scene), Some(StateLoss::RolledBack { state: 5, counter: 3 }));
 }
 
 #[test]
-fn a_missing_anchor_is_noticed() {
+fn a_missing_counter_is_noticed() {
     let scene = used_scene();
-    let anchor = scene.anchors.names_now().pop().unwrap();
-    scene.anchors.delete(&anchor);
+    let counter = scene.counters.names_now().pop().unwrap();
+    scene.counters.delete(&counter);
     assert_eq!(lost(&scene), Some(StateLoss::NoRollbackCounter));
 }
 
@@ -78,10 +78,10 @@ fn a_cloned_machine_is_noticed() {
 fn a_damaged_snapshot_is_thrown_away() {
     let scene = used_scene();
     let name = scene.disk.names_now().into_iter().find(|name| name.starts_with("hints-")).unwrap();
-    let (disk, anchors) = (scene.disk.copy(), scene.anchors.copy());
+    let (disk, counters) = (scene.disk.copy(), scene.counters.copy());
     let again = || {
         scene.disk.restore(&disk);
-        scene.anchors.restore(&anchors);
+        scene.counters.restore(&counters);
     };
     let mut len = 0;
     scene.disk.damage(&name, |bytes| len = bytes.len());
@@ -112,14 +112,14 @@ fn a_damaged_file_does_no_harm() {
     table.get(5).unwrap_err();
     drop(table);
     scene.server.with(|world| world.tamper = None);
-    let (disk, anchors) = (scene.disk.copy(), scene.anchors.copy());
+    let (disk, counters) = (scene.disk.copy(), scene.counters.copy());
     let mut len = 0;
     scene.disk.damage("state", |bytes| len = bytes.len());
     let (mut good, mut refused, mut started) = (0, 0, 0);
     let flips = (0..len).step_by(13).map(|at| (at, false));
     for (at, cut) in flips.chain((0..len).step_by(101).map(|at| (at, true))) {
         scene.disk.restore(&disk);
-        scene.anchors.restore(&anchors);
+        scene.counters.restore(&counters);
         // The server forgets its requests: two runs that start from one state may use the same slot.
         scene.server.with(|world| world.log.truncate(8));
         scene.disk.damage("state", |bytes| if cut { bytes.truncate(at) } else { bytes[at] ^= 0x11 });

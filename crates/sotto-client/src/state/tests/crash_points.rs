@@ -51,10 +51,10 @@ fn a_first_preparation_goes_on_after_a_crash() {
 fn damage_is_noticed_and_costs_the_preparation() {
     let scene = scene();
     let bytes = half(&scene, 2);
-    let (disk, anchors) = (scene.disk.copy(), scene.anchors.copy());
+    let (disk, counters) = (scene.disk.copy(), scene.counters.copy());
     let again = |bytes: &[u8]| {
         scene.disk.restore(&disk);
-        scene.anchors.restore(&anchors);
+        scene.counters.restore(&counters);
         scene.disk.put(FILE, bytes);
     };
     for at in (0..bytes.len()).step_by(41).chain(bytes.len() - 32..bytes.len()) {

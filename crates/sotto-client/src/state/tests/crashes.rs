@@ -43,7 +43,7 @@ fn lives(seed: u64, slots: u64, open: OpenTable) -> (usize, usize, usize) {
     for life in 0..6 {
         match random.next_u32() % 4 {
             0 => scene.disk.fuse(u64::from(random.next_u32() % 220), Fault::Death),
-            1 => scene.anchors.fuse(u64::from(random.next_u32() % 12), Fault::Death),
+            1 => scene.counters.fuse(u64::from(random.next_u32() % 12), Fault::Death),
             2 => {
                 scene.server.tamper(cut(random.next_u32() as usize % 5, random.next_u32().is_multiple_of(2)))
             }
@@ -129,14 +129,14 @@ fn every_step_of_a_first_lookup() {
 /// A client whose state could not be written makes no more queries until the state is opened again.
 #[test]
 fn nothing_is_sent_that_is_not_on_disk() {
-    for (kind, on_anchor) in
+    for (kind, on_counter) in
         [(ErrorKind::StorageFull, false), (ErrorKind::Other, false), (ErrorKind::Other, true)]
     {
         let scene = Scene::new(ROWS, 50);
         let mut table = scene.open().unwrap();
         table.get(1).unwrap();
         let received = scene.server.with(|world| world.log.clone()).len();
-        let disk = if on_anchor { &scene.anchors } else { &scene.disk };
+        let disk = if on_counter { &scene.counters } else { &scene.disk };
         disk.fuse(0, Fault::Once(kind));
         let error = table.get(2).unwrap_err();
         assert!(

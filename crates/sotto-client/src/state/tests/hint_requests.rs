@@ -24,7 +24,7 @@ const LASTS: u64 = 3;
 struct Scene {
     servers: [Server; 2],
     disk: Sim,
-    anchors: Sim,
+    counters: Sim,
     events: Arc<Mutex<Vec<TableEvent>>>,
 }
 
@@ -36,13 +36,13 @@ impl Scene {
     fn of(scheme: &str, rows: u64) -> Self {
         let servers = [(); 2].map(|()| server_of(scheme, rows, 32));
         servers[1].with(|world| world.role = 1);
-        Scene { servers, disk: Sim::new(), anchors: Sim::new(), events: Arc::default() }
+        Scene { servers, disk: Sim::new(), counters: Sim::new(), events: Arc::default() }
     }
 
     fn open(&self) -> Result<Table> {
         let events = Arc::clone(&self.events);
         let table = table_of(&[&self.servers[0], &self.servers[1]]);
-        let table = table.state_paths(state_paths(&self.disk, &self.anchors));
+        let table = table.state_paths(state_paths(&self.disk, &self.counters));
         table.events(move |event| events.lock().unwrap().push(event)).open()
     }
 
@@ -65,7 +65,7 @@ impl Scene {
 
     fn crash(&self, label: &str) {
         self.disk.crash(&format!("{label} disk"));
-        self.anchors.crash(&format!("{label} anchors"));
+        self.counters.crash(&format!("{label} counters"));
         self.servers.iter().for_each(|server| server.with(|world| world.tamper = None));
     }
 
@@ -143,7 +143,7 @@ fn lives(seed: u64) -> [usize; 3] {
     for life in 0..8 {
         match random.next_u32() % 4 {
             0 => scene.disk.fuse(u64::from(random.next_u32() % 220), Fault::Death),
-            1 => scene.anchors.fuse(u64::from(random.next_u32() % 12), Fault::Death),
+            1 => scene.counters.fuse(u64::from(random.next_u32() % 12), Fault::Death),
             2 => scene.servers[0].tamper(cut("/ask", random.next_u32() as usize % 4)),
             _ => scene.servers[1].tamper(cut("/hints", random.next_u32() as usize % 4)),
         }

@@ -309,11 +309,11 @@ fn a_pass_that_breaks_off_goes_on() {
 #[test]
 fn one_process_has_a_state_at_a_time() {
     let (scene, gate) = scene();
-    let (state, anchors) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (state, counters) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let open = || {
         let (server, gate) = (scene.server.clone(), gate.clone());
         let table = common::Server::table(&scene.server).low_water(SLOTS);
-        let table = table.state_dir(state.path()).anchor_dir(anchors.path());
+        let table = table.state_dir(state.path()).rollback_dir(counters.path());
         let table = table.max_wait(Duration::ZERO);
         table.preparation_transports(move || vec![boxed(Gated(server.transport(), gate.clone()))]).open()
     };
@@ -332,13 +332,13 @@ fn one_process_has_a_state_at_a_time() {
 #[test]
 fn twenty_at_once_take_turns() {
     let (scene, _gate) = scene();
-    let (state, anchors) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (state, counters) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::thread::scope(|threads| {
         for row in 0..20 {
-            let (scene, state, anchors) = (&scene, state.path(), anchors.path());
+            let (scene, state, counters) = (&scene, state.path(), counters.path());
             threads.spawn(move || {
                 let table = common::Server::table(&scene.server).low_water(0);
-                let mut table = table.state_dir(state).anchor_dir(anchors).open().unwrap();
+                let mut table = table.state_dir(state).rollback_dir(counters).open().unwrap();
                 assert_eq!(table.get(row % SLOTS).unwrap(), scene.row(row % SLOTS));
             });
         }

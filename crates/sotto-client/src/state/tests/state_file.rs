@@ -27,7 +27,7 @@ fn metadata(clients: u64) -> StateMetadata {
         params: [7; 32].into(),
         literal: "{}".to_owned(),
         clients,
-        anchored: true,
+        has_counter: true,
         snapshot: None,
         home: FileFingerprint::made_up("here", 1),
     }
