@@ -48,6 +48,7 @@ Example:
   sotto update tables/words today.csv
   sotto update tables/words today.csv --row number --value meaning
   sotto update tables/blocked today.csv --dry-run
+  sotto update tables/notes --anchor mainnet:2500001
   sotto update tables/blocked today.csv --key domain --value verdict --delete gone";
 
 /// Arguments of `sotto update`.
@@ -57,9 +58,10 @@ pub(crate) struct Update {
     /// Directory of the table or stack
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// File of changed rows: CSV, JSON lines or Parquet; .gz and .zst are decompressed
-    #[arg(value_name = "CHANGES")]
-    pub(crate) changes: PathBuf,
+    /// File of changed rows: CSV, JSON lines or Parquet; .gz and .zst are decompressed. It may be
+    /// omitted with --anchor, and the next epoch then has the same rows
+    #[arg(value_name = "CHANGES", required_unless_present = "anchor")]
+    pub(crate) changes: Option<PathBuf>,
     /// Column of row numbers [default: `row`, or the first]
     #[arg(long, value_name = "COL", requires = "value", conflicts_with_all = ["start", "end"])]
     pub(crate) row: Option<ColumnSelector>,

@@ -138,18 +138,19 @@ pub struct TableUpdate<'a> {
     began: Instant,
 }
 
-/// Reads a file of changes to the newest epoch of the locked folder.
+/// Reads a file of changes to the newest epoch of the locked folder. Without a file, or with one that
+/// changes nothing, the next epoch has the same rows and another anchor.
 ///
 /// Changes are held in memory, at most 1 GiB of them. Rows may be appended as long as records have
 /// space, and keys added as long as rows have space. Nothing is written.
 ///
 /// # Errors
-/// [`DbError::CannotUpdate`], [`DbError::NoChanges`], [`DbError::PastCapacity`],
-/// [`DbError::Rows`], and the errors of reading.
+/// [`DbError::CannotUpdate`], [`DbError::PastCapacity`], [`DbError::Rows`], and the errors of reading;
+/// [`DbError::NoChanges`] if neither a row changes nor an anchor is given.
 pub fn read_update<'a>(
     entry: &'a SchemeEntry,
     lock: &'a WriteLock,
-    path: &Path,
+    path: Option<&Path>,
     options: &'a UpdateOptions<'a>,
     watch: Watcher<'_>,
 ) -> Result<TableUpdate<'a>> {
@@ -163,13 +164,17 @@ pub fn read_update<'a>(
     let terms = catalog.terms(entry)?;
     let origin = lock.dir().origin()?;
     let (mut stored, mut solved, mut layers) = (None, None, catalog.layers.clone());
-    let changes = match &catalog.keyword()? {
-        Some(keyword) => {
+    let changes = match (path, &catalog.keyword()?) {
+        (None, keyword) => {
+            stored = keyword.as_ref().map(|_| open_rows(lock.dir(), catalog, watch)).transpose()?;
+            ChangeSet::default()
+        }
+        (Some(path), Some(keyword)) => {
             let old = stored.insert(open_rows(lock.dir(), catalog, watch)?);
             let columns = origin.as_ref();
             let (changes, mut keyword) =
                 keys::read(path, &options.changes, columns, catalog.value, keyword, old, watch)?;
-            if keyword.params().band.is_some() {
+            if keyword.params().band.is_some() && !changes.rows.is_empty() {
                 let strips = SolvedStrips::solve(&changes.rows, keyword)?;
                 keyword = strips.keyword.clone();
                 solved = Some(strips);
@@ -177,13 +182,13 @@ pub fn read_update<'a>(
             layers = vec![keyword_layer(&keyword)?];
             changes
         }
-        None => {
+        (Some(path), None) => {
             let rows = [catalog.rows, terms.packing.capacity()];
             let target = ChangeTarget::new(&catalog.kind, catalog, origin.as_ref(), rows)?;
             changes::read(path, &options.changes, origin.as_ref(), &target, watch)?
         }
     };
-    let changes = changes.check(path)?;
+    let changes = changes.check(path, options)?;
     Ok(TableUpdate { entry, lock, options, old, pieces, changes, layers, stored, solved, began })
 }
 
@@ -212,7 +217,7 @@ pub fn read_update<'a>(
 /// let changes = folder.join("changes.csv");
 /// fs::write(&changes, "3,c0de\n99,beef\n")?;
 /// let options = UpdateOptions::new(&key);
-/// let summary = update_table(&simplepir::ENTRY, &table.lock()?, &changes, &options, &silent)?;
+/// let summary = update_table(&simplepir::ENTRY, &table.lock()?, Some(&changes), &options, &silent)?;
 /// assert_eq!((summary.epoch, summary.rows_changed), (Epoch(2), 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -222,7 +227,7 @@ pub fn read_update<'a>(
 pub fn update_table(
     entry: &SchemeEntry,
     lock: &WriteLock,
-    path: &Path,
+    path: Option<&Path>,
     options: &UpdateOptions<'_>,
     watch: Watcher<'_>,
 ) -> Result<UpdateSummary> {

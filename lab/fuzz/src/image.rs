@@ -79,7 +79,7 @@ fn remnant() -> Vec<u8> {
     for row in [1, 2] {
         fs::write(&changes, format!("{row},07\n")).unwrap();
         let options = UpdateOptions { threads: Some(1), ..UpdateOptions::new(&KEY) };
-        update_table(&CLEAR_ROWS, &lock, &changes, &options, &|_| ()).unwrap();
+        update_table(&CLEAR_ROWS, &lock, Some(&changes), &options, &|_| ()).unwrap();
     }
     retain(&lock, Retention { images: 1, deltas: 2 }, &|_| ()).unwrap();
     fs::read(dir.remnant_path(Epoch(2))).unwrap()

@@ -173,7 +173,7 @@ fn update(image: &[u8], rows: Option<&[u8]>, changes: &[u8]) -> bool {
     fs::write(&path, changes).expect("a temporary file");
     let lock = dir.lock().expect("nobody else writes here");
     let options = UpdateOptions { changes: columns, threads: Some(1), ..UpdateOptions::new(&KEY) };
-    let taken = judge(update_table(SCHEMES[0], &lock, &path, &options, &|_| ())).is_some();
+    let taken = judge(update_table(SCHEMES[0], &lock, Some(&path), &options, &|_| ())).is_some();
     let epochs = dir.epochs().expect("a readable folder").len();
     assert_eq!(epochs, 1 + usize::from(taken), "a refused update leaves one epoch");
     assert!(rows.is_none() || dir.rows_path(Epoch(epochs as u64)).exists(), "the newest epoch has its rows");

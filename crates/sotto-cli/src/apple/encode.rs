@@ -261,12 +261,13 @@ the rows do not fit: the whole table is encoded again, larger, and clients fetch
 
 impl Update {
     pub(crate) fn apple(&self, dir: &TableDir, header: Option<bool>, screen: Screen) -> Result<Report> {
-        if self.signing_key.is_some() || self.publish.is_given() {
+        let is_signed = self.signing_key.is_some() || self.publish.is_given();
+        let (Some(changes), false) = (self.changes.as_deref(), is_signed) else {
             return Err(Failure::usage(
                 "--signing-key, --expires, --anchor and --catalog-log do not apply to a table of Apple's lookups",
             )
             .fix("omit them"));
-        }
+        };
         let began = Instant::now();
         let lock = dir.lock()?;
         let weak = if self.allow_insecure_params { WeakParams::Allow } else { WeakParams::Reject };
@@ -274,9 +275,9 @@ impl Update {
         let from = before.description().clone();
         let bars = screen.bars();
         let watch = |at: Progress| bars.watch(None, at);
-        let (update, remarks) = self.read_apple(&lock, before, header, &watch)?;
+        let (update, remarks) = self.read_apple(changes, &lock, before, header, &watch)?;
         if update.is_nothing() {
-            let error = sotto_db::DbError::NoChanges(self.changes.clone());
+            let error = sotto_db::DbError::NoChanges(changes.to_owned());
             return Err(Failure::from(error));
         }
         let (tally, is_reencoded) = (update.tally(), update.is_anew());
@@ -332,6 +333,7 @@ impl Update {
     /// Reads the file of changes, by keys or by row numbers, and remarks for its owner.
     fn read_apple<'a>(
         &self,
+        changes: &Path,
         lock: &WriteLock,
         before: PreviousEpoch<'a>,
         header: Option<bool>,
@@ -357,7 +359,7 @@ impl Update {
                 form => form.unwrap_or(RowForm::Whole),
             };
             let table = IndexTable { value: description.value, form, rows, row_bytes };
-            let rows = read_rows(&self.changes, &file, origin.as_ref(), table, watch);
+            let rows = read_rows(changes, &file, origin.as_ref(), table, watch);
             let rows = rows?;
             let update = before.change_rows(padded(rows, row_bytes))?;
             return Ok((update, Vec::new()));
@@ -369,10 +371,10 @@ impl Update {
             value: (!is_set).then_some(description.value),
             value_bytes: description.value_bytes,
         };
-        let read = read_keys(&self.changes, &file, origin.as_ref(), keyed, watch)?;
+        let read = read_keys(changes, &file, origin.as_ref(), keyed, watch)?;
         let remarks = read.notes.remarks();
-        let changes = read.lines.into_iter().map(|(key, line)| (key.to_vec(), line.value)).collect();
-        let update = sotto_db::encode::in_pool(self.threads, || before.change_keys(changes));
+        let lines = read.lines.into_iter().map(|(key, line)| (key.to_vec(), line.value)).collect();
+        let update = sotto_db::encode::in_pool(self.threads, || before.change_keys(lines));
         Ok((update??, remarks))
     }
 }

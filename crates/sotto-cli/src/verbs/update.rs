@@ -83,7 +83,7 @@ impl Update {
         })?;
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
-        let update = read_update(entry, lock, &self.changes, options, &watch)?;
+        let update = read_update(entry, lock, self.changes.as_deref(), options, &watch)?;
         self.announce(update.tally(), &update.remarks(), screen)?;
         if self.dry_run {
             return Ok(dry_run(update.tally()));
@@ -100,7 +100,7 @@ impl Update {
     fn stack(&self, dir: &StackDir, options: &UpdateOptions<'_>, screen: Screen) -> Result<Report> {
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
-        let update = read_stack_update(sotto_registry::find, dir, &self.changes, options, &watch);
+        let update = read_stack_update(sotto_registry::find, dir, self.changes.as_deref(), options, &watch);
         let update = update?;
         self.announce(update.tally(), &update.remarks(), screen)?;
         if self.dry_run {

@@ -238,7 +238,7 @@ fn a_stack_of_buckets_moves_on() {
     let header = FileOptions { header: Some(true), ..FileOptions::default() };
     let changes = ChangeFile { file: header, ..ChangeFile::default() };
     let options = UpdateOptions { changes, threads: Some(1), ..UpdateOptions::new(&key) };
-    read_stack_update(resolve, &dir, &file, &options, &silent).unwrap().apply(&silent).unwrap();
+    read_stack_update(resolve, &dir, Some(&file), &options, &silent).unwrap().apply(&silent).unwrap();
     let now = [b"another one".to_vec(), value(8), b"the last one".to_vec()];
     for mut batch in [batch, shelf.open()] {
         assert_eq!(batch.get_many(&[7, 8, 399]).unwrap(), now);

@@ -61,7 +61,7 @@ impl Published {
         let path = self.folder.path().join("changes.csv");
         fs::write(&path, format!("{row},{hex}\n")).unwrap();
         let options = UpdateOptions { threads: Some(1), ..UpdateOptions::new(&self.key) };
-        update_table(self.scheme, &self.dir().lock().unwrap(), &path, &options, &|_| ()).unwrap();
+        update_table(self.scheme, &self.dir().lock().unwrap(), Some(&path), &options, &|_| ()).unwrap();
     }
 
     /// Starts the servers of the table.

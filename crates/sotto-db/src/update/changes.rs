@@ -4,7 +4,7 @@
 //! the value as if the rest of the block had the block's old value: the earlier values in the block
 //! are not known here.
 
-use super::{ChangeCounts, ChangeFile};
+use super::{ChangeCounts, ChangeFile, UpdateOptions};
 use crate::ingest::column_reader::ColumnReader;
 use crate::ingest::column_reader::ColumnRequest;
 use crate::ingest::error::IngestError;
@@ -44,16 +44,19 @@ impl ChangeSet {
         ChangeSet { tally: ChangeCounts { set, added, ..ChangeCounts::default() }, rule: table.rule, ..self }
     }
 
-    /// Refuses a file that changes no row.
-    pub(super) fn check(self, path: &Path) -> Result<Self> {
+    /// Refuses changes of no row, unless the next epoch is published for its anchor.
+    pub(super) fn check(self, path: Option<&Path>, options: &UpdateOptions<'_>) -> Result<Self> {
         let why = match self.rule {
             BlockRule::First => "none contains the first key of a block (--block-value first)",
             BlockRule::Most => "none contains most keys of a block (--block-value most)",
         };
-        match (self.rows.is_empty(), self.partial_blocks) {
-            (false, _) => Ok(self),
-            (true, 0) => Err(DbError::NoChanges(path.to_owned())),
-            (true, blocks) => Err(DbError::PartOfBlocks { path: path.to_owned(), blocks, why }),
+        if !self.rows.is_empty() || options.anchor.is_some() {
+            return Ok(self);
+        }
+        let path = path.unwrap_or(Path::new("")).to_owned();
+        match self.partial_blocks {
+            0 => Err(DbError::NoChanges(path)),
+            blocks => Err(DbError::PartOfBlocks { path, blocks, why }),
         }
     }
 

@@ -28,7 +28,7 @@ pub(super) struct NextEpoch<'a> {
     pub(super) old: &'a Arc<ImageFile>,
     /// The pieces in which the epoch before was written, as the next one will be.
     pub(super) pieces: PiecesToWrite,
-    /// Changed rows as the scheme encodes them; at least one.
+    /// Changed rows as the scheme encodes them; none if only the anchor or the key changes.
     pub(super) rows: &'a RowChanges,
     /// Strips that were solved again. If there are any, `rows` are slots of the strips, and a part
     /// of every row of the table changes.

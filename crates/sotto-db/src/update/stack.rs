@@ -96,7 +96,7 @@ pub struct StackUpdate<'a> {
 pub fn read_stack_update<'a>(
     find: FindScheme,
     dir: &'a StackDir,
-    path: &Path,
+    path: Option<&Path>,
     options: &'a UpdateOptions<'a>,
     watch: Watcher<'_>,
 ) -> Result<StackUpdate<'a>> {
@@ -118,22 +118,27 @@ pub fn read_stack_update<'a>(
         return Err(CatalogError::Disagree("the tables of the stack").into());
     }
     let (origin, rows) = (dir.root()?.origin()?, layers.code().sizes().rows);
-    let (changes, keyed) = match &layers {
-        BatchAccess::Keys(Compose(keywords, _)) => {
+    let (changes, keyed) = match (&layers, path) {
+        (BatchAccess::Keys(Compose(keywords, _)), path) => {
             let rows_path = dir.rows_path(before.epoch);
             let stored = read_rows(rows_path, before.digest()?, rows, catalog.row_bytes, watch)?;
             let (columns, keyword) = (origin.as_ref(), keywords.keyword());
-            let (changes, keyword) =
-                keys::read(path, &options.changes, columns, catalog.value, keyword, &stored, watch)?;
+            let (changes, keyword) = match path {
+                Some(path) => {
+                    keys::read(path, &options.changes, columns, catalog.value, keyword, &stored, watch)?
+                }
+                None => (ChangeSet::default(), keyword.clone()),
+            };
             (changes, Some((keyword, stored)))
         }
-        BatchAccess::Rows { kind, .. } => {
+        (BatchAccess::Rows { .. }, None) => (ChangeSet::default(), None),
+        (BatchAccess::Rows { kind, .. }, Some(path)) => {
             // The places of a row's copies depend on the number of rows, so no row can be added.
             let target = ChangeTarget::new(kind, catalog, origin.as_ref(), [rows, rows])?;
             (changes::read(path, &options.changes, origin.as_ref(), &target, watch)?, None)
         }
     };
-    let changes = changes.check(path)?;
+    let changes = changes.check(path, options)?;
     Ok(StackUpdate { dir, options, before, is_rotated, layers, buckets, changes, keyed, began })
 }
 

@@ -158,7 +158,7 @@ fn a_stack_of_buckets_is_updated() {
         ..UpdateOptions::new(&key)
     };
     let find = |id: &str| Some(&CLEAR_BATCH).filter(|entry| entry.id.0 == id);
-    let done = read_stack_update(find, &dir, &file, &options, &silent).unwrap().apply(&silent).unwrap();
+    let done = read_stack_update(find, &dir, Some(&file), &options, &silent).unwrap().apply(&silent).unwrap();
     assert_eq!((done.tables, done.tables_changed, done.rows_changed), (2, 2, 5));
 
     let fresh = publish(after.path(), 2, &table, sizes, &key);
@@ -169,4 +169,12 @@ fn a_stack_of_buckets_is_updated() {
         );
         assert_eq!(updated.catalog().rows_root, fresh.catalog().rows_root);
     }
+
+    // Another anchor is another epoch of the stack, and of none of its tables.
+    let anchor = "block-2".parse().ok();
+    let options = UpdateOptions { anchor: anchor.clone(), ..UpdateOptions::new(&key) };
+    let done = read_stack_update(find, &dir, None, &options, &silent).unwrap().apply(&silent).unwrap();
+    assert_eq!((done.tables_changed, done.rows_changed, done.written_bytes), (0, 0, 0));
+    let (_, stack) = dir.read().unwrap();
+    assert_eq!((&stack.anchor, stack.epoch), (&anchor, done.epoch));
 }

@@ -100,7 +100,7 @@ pub(crate) fn update(
     let (scratch, key) = (tempfile::tempdir().unwrap(), key());
     let path = write(scratch.path(), name, lines);
     let options = UpdateOptions { changes, threads: Some(2), ..UpdateOptions::new(&key) };
-    update_table(entry, &dir.lock()?, &path, &options, &silent)
+    update_table(entry, &dir.lock()?, Some(&path), &options, &silent)
 }
 
 /// A line of a file of changes that gives a row these bytes.

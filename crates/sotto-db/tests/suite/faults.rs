@@ -185,7 +185,7 @@ fn an_update_is_good_for_as_long_as_the_epoch_before() {
     let changes = write(temp.path(), "changes.csv", "1,00000000\n");
     for (asked, want) in [(None, Some(3600)), (Some(60), Some(60)), (Some(0), None), (None, None)] {
         let options = UpdateOptions { lifetime: asked, ..UpdateOptions::new(&key) };
-        update_table(&CLEAR, &dir.lock().unwrap(), &changes, &options, &silent).unwrap();
+        update_table(&CLEAR, &dir.lock().unwrap(), Some(&changes), &options, &silent).unwrap();
         assert_eq!(lifetime(dir.open_latest().unwrap().catalog()), want);
     }
 }

@@ -61,7 +61,7 @@ fn update(dir: &TableDir, row: u64) {
     fs::write(&changes, format!("{row},abcd\n")).unwrap();
     let key = dir.signing_key(None, &mut seeded("publisher")).unwrap();
     let options = UpdateOptions { threads: Some(1), ..UpdateOptions::new(&key) };
-    update_table(&CLEAR_ROWS, &dir.lock().unwrap(), &changes, &options, &silent).unwrap();
+    update_table(&CLEAR_ROWS, &dir.lock().unwrap(), Some(&changes), &options, &silent).unwrap();
 }
 
 /// Epochs 1 to `last`, and a server that serves this many deltas.

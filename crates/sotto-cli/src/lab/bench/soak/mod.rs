@@ -372,7 +372,7 @@ impl Publisher {
         let file = FileOptions { header: Some(true), ..FileOptions::default() };
         let changes = ChangeFile { file, encoding: Some(Encoding::Hex), ..ChangeFile::default() };
         let options = UpdateOptions { changes, threads: Some(1), ..UpdateOptions::new(&self.key) };
-        update_table(self.entry, &self.lock, &self.changes, &options, &silent)?;
+        update_table(self.entry, &self.lock, Some(&self.changes), &options, &silent)?;
         self.epoch = epoch;
         Ok(())
     }
