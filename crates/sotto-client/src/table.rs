@@ -7,6 +7,7 @@
 //! | `endpoints` | the addresses or transports of the servers |
 //! | `servers` | a transport to each server, and requests to all of them at once |
 //! | `lookup` | lookups in as many requests as they need, also when the epoch changes |
+//! | [`cover_traffic`] | lookups in rounds of one size at fixed times |
 //! | `keys` | registered keys, from one opening to the next |
 //! | `state_guard` | what is on disk before a request is sent, for clients whose hints are used up |
 //! | `pacing` | pauses, rate and priority of a thread in the background |
@@ -23,6 +24,7 @@
 //! combine what they see: they must be run by independent parties, which no code here can check.
 
 pub mod builder;
+pub mod cover_traffic;
 pub(crate) mod driver;
 pub(crate) mod endpoints;
 pub mod event;
@@ -38,6 +40,7 @@ pub mod stats;
 mod stream;
 
 pub use builder::{Builder, TableBuilder};
+pub use cover_traffic::CoverTraffic;
 pub use event::{TableEvent, WaitReason};
 pub use options::{Callbacks, OpenOptions};
 pub use stats::{EvaluationStats, LookupStats, Progress, ServerStats, Stage, Stats, StreamStats, Traffic};

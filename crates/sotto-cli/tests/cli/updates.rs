@@ -425,6 +425,30 @@ fn a_table_is_opened_at_the_anchor_that_was_named() {
     update("lied", &[]);
     refused("block-2", &["got none (epoch 4)"]);
     assert_eq!(at("block-3"), ["tune"]);
+
+    // A block in which nothing changed has an epoch of its own, with or without a file that says so.
+    let same = folder.write("same.csv", "word,meaning\naria,lied\n");
+    for (anchor, changes, epoch) in [("block-5", vec![], 5), ("block-6", vec![same.as_str()], 6)] {
+        let args = [&["update", &dir, "--anchor", anchor, "--json"][..], &changes].concat();
+        let updated = sotto(&args).json();
+        assert_eq!(
+            (&updated["summary"]["epoch"], &updated["summary"]["rows_changed"]),
+            (&epoch.into(), &0.into()),
+            "{updated}"
+        );
+        server.reload();
+        assert_eq!(at(anchor), ["lied"]);
+    }
+    sotto(&["update", &dir]).fails(2, &["CHANGES"]);
+
+    // Rounds at fixed times are as many as were ordered, whatever is looked up.
+    let covered = sotto(&[&args[..], &["--rounds", "2", "--interval", "1s", "--json"]].concat()).json();
+    let once = sotto(&[&args[..], &["--json"]].concat()).json();
+    assert_eq!(fields(&covered, "value"), ["lied"]);
+    assert_eq!((&covered["requests"], &once["requests"]), (&2.into(), &1.into()));
+    assert_eq!(covered["up_bytes"].as_u64(), once["up_bytes"].as_u64().map(|bytes| 2 * bytes));
+    let many = ["--key", "song", "--key", "tune", "--rounds", "2", "--interval", "1s"];
+    sotto(&[&args[..], &many].concat()).fails(2, &["3 lookups, and the rounds have only 2", "--round-size"]);
     let spaced = ["update", &dir, &source, "--anchor", "a block"];
     sotto(&spaced).fails(2, &["1 to 128 visible ASCII characters"]);
 }

@@ -83,8 +83,8 @@ pub struct LookupStats {
 }
 
 impl LookupStats {
-    /// Adds a later request of the same call.
-    pub(super) fn add(&mut self, later: LookupStats) {
+    /// Adds a later request of the same call, or a later call.
+    pub fn add(&mut self, later: LookupStats) {
         self.epoch = later.epoch;
         self.requests += later.requests;
         self.rows += later.rows;

@@ -5,6 +5,7 @@ use super::{Get, trust};
 use crate::connect_args::EventLog;
 use crate::failure::{Failure, Result};
 use crate::lookups::{PrintedResult, RequestedLookups, ResultReport};
+use crate::screen::progress::ProgressLine;
 use crate::screen::{Report, Screen, grid, units};
 use crate::table_summary;
 use schemars::JsonSchema;
@@ -20,6 +21,7 @@ impl Get {
     pub(super) fn look_up_stack(
         &self,
         screen: Screen,
+        bars: &ProgressLine,
         batch: &mut BatchStack,
         events: &EventLog,
         requested: &RequestedLookups,
@@ -28,9 +30,11 @@ impl Get {
             return Err(Failure::usage("--refill does not apply to a stack").fix("omit --refill"));
         }
         let (lookups, before) = (requested.lookups(), request_bytes(batch));
-        let rounds = lookups.len().div_ceil(batch.layers().max_batch().max(1)).max(1);
+        let rounds = self.cover.rounds(lookups.len(), batch.layers().max_batch());
         let began = Instant::now();
-        let looked_up = batch.get_each(&lookups).map_err(Failure::from);
+        let looked_up = self.cover.look_up(&lookups, bars, |lookups| batch.get_each(lookups));
+        let looked_up = looked_up.map_err(Failure::from);
+        bars.finish();
         let took = began.elapsed();
         let events = events.print(screen)?;
         let kind = batch.stack().tables().first().map_or(ValueKind::Bytes, |table| table.catalog().value);

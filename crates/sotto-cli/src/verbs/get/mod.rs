@@ -1,10 +1,12 @@
 //! `sotto get`: looks up rows. The server learns that there was a lookup, of how much and when, but
 //! not of what.
 //!
-//! The lookups of a table are here; [`batch`] has those of a stack, and [`stream`] those of a row of
-//! many megabytes, which is written to a file while it arrives.
+//! The lookups of a table are here; [`batch`] has those of a stack, [`stream`] those of a row of many
+//! megabytes, which is written to a file while it arrives, and [`cover`] rounds of one size at fixed
+//! times.
 
 pub(crate) mod batch;
+mod cover;
 pub(crate) mod stream;
 
 use crate::apple::get::{AppleArgs, AppleCall};
@@ -14,6 +16,7 @@ use crate::lookups::{PrintedResult, RequestedLookups, ResultReport, RowList, all
 use crate::screen::progress::StageUnit;
 use crate::screen::{Report, Screen, grid, units};
 use crate::{connect_args, lookups, table_summary};
+use cover::CoverArgs;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_catalog::TableName;
@@ -34,6 +37,7 @@ Example:
   sotto get --server https://lookup.example --table blooms --bit 123456789
   sotto get --server https://one.example --server https://other.example --table people --row 7
   sotto get --server https://lookup.example --table films --stream --row 7 -o film.mp4
+  sotto get --server https://lookup.example --table notes --row 7 --rounds 20 --interval 30s
   sotto get --apple https://lookup.example --use-case callers --key +15550001234";
 
 const DETAILS: &str = "\
@@ -46,6 +50,11 @@ keys of most tables), and all requests are sent, whatever the result of an earli
 how many requests there are and how many queries are in each, so it learns how many rows or keys were \
 looked up, but not which. A stack for batches (`sotto encode --batch`) also hides how many lookups a round \
 has: every round queries all of its tables, and only the number of rounds is visible.
+
+With --rounds and --interval the server sees as many rounds of --round-size lookups, one each interval, \
+whatever is looked up: the first rounds have what was asked for, and the others cover it. A lookup that \
+fails is made again in the next round, with new randomness. Results are printed after the last round, \
+so that nobody stops early: the end of a call is seen, too.
 
 Hints for download are fetched once per epoch and cached. The cache also remembers the public key and the \
 newest epoch of each table, and another key or an older epoch is refused from then on. Whoever can read \
@@ -123,6 +132,8 @@ pub(crate) struct Get {
     /// After the lookup, refill the hints if less than a quarter is left
     #[arg(long)]
     refill: bool,
+    #[command(flatten)]
+    cover: CoverArgs,
     // The last one: its heading is that of all arguments after it.
     #[command(flatten)]
     apple: AppleArgs,
@@ -135,6 +146,7 @@ impl Get {
             keys.extend(lookups::keys(file)?);
         }
         let requested = RequestedLookups { rows: all(&self.rows), bits: all(&self.bits), keys };
+        self.cover.check(requested.lookups().len())?;
         if let Some(url) = self.apple.url() {
             let (args, remote, requested) = (&self.apple, &self.remote, &requested);
             return AppleCall { url, args, remote, requested }.run(screen);
@@ -147,12 +159,20 @@ impl Get {
         let mut table = match self.remote.open_either(&bars, &events)? {
             TableOrStack::Table(table) => *table,
             TableOrStack::Stack(mut batch) => {
-                bars.finish();
-                return self.look_up_stack(screen, &mut batch, &events, &requested);
+                return self.look_up_stack(screen, &bars, &mut batch, &events, &requested);
             }
         };
         bars.at("querying", 0, 0, StageUnit::Share);
-        let looked_up = table.get_each(&requested.lookups()).map_err(Failure::from);
+        let mut total: Option<LookupStats> = None;
+        let looked_up = self.cover.look_up(&requested.lookups(), &bars, |lookups| {
+            let results = table.get_each(lookups);
+            match (&mut total, table.last_lookup()) {
+                (Some(total), Some(last)) => total.add(last.clone()),
+                (_, last) => total = last.cloned(),
+            }
+            results
+        });
+        let looked_up = looked_up.map_err(Failure::from);
         if self.refill && looked_up.is_ok() {
             connect_args::refill(&mut table)?;
         }
@@ -160,8 +180,8 @@ impl Get {
         let events = events.print(screen)?;
         let answers = requested.answers(table.catalog().value, looked_up?);
         // Printed first, since what follows is for the next call: progress on the next hints.
-        match table.last_lookup() {
-            Some(last) => screen.print(self.report(&table, last, &answers, &events))?,
+        match total {
+            Some(last) => screen.print(self.report(&table, &last, &answers, &events))?,
             None => screen.print_text(PrintedResult::lines(&answers).trim_end())?,
         }
         table.pause(MAX_WAIT).map(drop)?;
