@@ -110,6 +110,38 @@ fn a_log_is_built_served_grown_and_proved() {
 }
 
 #[test]
+fn lines_of_a_file_are_entries_of_a_log() {
+    let folder = Folder::new();
+    let (lines, log, public) = (folder.text("lines"), folder.text("log"), folder.text("log.pub"));
+    let write = |count: usize| {
+        let text: Vec<String> = (0..count).map(|line| format!("low {line},high {line}")).collect();
+        std::fs::write(&lines, text.join("\n")).unwrap();
+    };
+    let generate = |more: &[&str]| sotto(&[&["merkle", "generate", &log, "--lines", &lines], more].concat());
+    write(300);
+    assert_eq!(generate(&["--json"]).json()["entries"], 300);
+    write(299);
+    generate(&["--grow"]).fails(3, &["expected the 300 entries", "got 299 lines"]);
+    write(301);
+    assert_eq!(generate(&["--grow", "--json"]).json()["entries"], 301);
+
+    let tables = folder.text("ranges");
+    let build = ["merkle", "build", &log, "--log-key", &public, "--out", &tables, "--scheme", "simplepir"];
+    assert_eq!(sotto(&build).code, 0);
+    let server = Served::start(&[&tables]);
+    let entry = folder.write("entry", "low 300,high 300\n");
+    let at =
+        ["merkle", "prove", "--server", &server.url, "--table", "ranges", "--log-key", &public, "--no-cache"];
+    let proved = sotto(&[&at[..], &["--index", "300", "--json"]].concat()).json();
+    let proof = folder.write("proof", proved["proof"].as_str().unwrap());
+    assert_eq!(sotto(&["merkle", "verify", &proof, "--log-key", &public, "--entry", &entry]).code, 0);
+
+    folder.write("lines", "x".repeat(70_000));
+    let long = folder.text("long");
+    sotto(&["merkle", "generate", &long, "--lines", &lines]).fails(3, &["a line of the entries", "65535"]);
+}
+
+#[test]
 fn proofs_are_laid_out_by_color_too() {
     let world = World::new("1000");
     let built = world.build(&["--design", "color", "--public-layers", "3", "--scheme", "simplepir"]);

@@ -32,7 +32,7 @@ impl SampleLog {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("log");
         let mut rng = ChaCha20Rng::seed_from_u64(name.len() as u64);
-        let key = generate::create(&folder, layout, name, entries, &mut rng).unwrap();
+        let (key, _) = generate::create(&folder, layout, name, entries, &mut rng).unwrap();
         SampleLog { _dir: dir, folder, layout, key }
     }
 

@@ -30,9 +30,12 @@ use clap::{Args, Command, FromArgMatches, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sotto_catalog::Hex32;
+use sotto_tlog::generate::{self, Entries};
 use sotto_tlog::proof::MAX_PROOF_BYTES;
-use sotto_tlog::{InclusionProof, LogLayout, Tile, generate};
+use sotto_tlog::{InclusionProof, LogLayout, Tile};
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
@@ -56,7 +59,7 @@ pub(crate) struct Merkle {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Generate a synthetic log, or extend one
+    /// Make a log of synthetic entries or of the lines of a file, or extend one
     Generate(Generate),
     /// Show what each layout of a log would cost
     Plan(Plan),
@@ -93,11 +96,13 @@ pub(crate) fn build(
 
 const GENERATE_EXAMPLE: &str = "\
 The log's signing key is written beside the folder as DIR.key, and its public key as DIR.pub. --grow \
-extends a log that this command generated to the given number of entries, with a new checkpoint.
+extends a log that this command made to the given number of entries, or by the lines that the file has \
+beyond its entries, with a new checkpoint. An entry of --lines is a line with its line feed.
 
 Example:
   sotto merkle generate logs/demo --entries 1048576 --origin example.com/demo
-  sotto merkle generate logs/demo --entries 1050000 --grow";
+  sotto merkle generate logs/demo --entries 1050000 --grow
+  sotto merkle generate logs/ranges --lines ranges.csv --origin chain.example/ranges";
 
 /// Arguments of `sotto merkle generate`.
 #[derive(Debug, clap::Args)]
@@ -106,35 +111,46 @@ struct Generate {
     /// Folder of the log
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Number of entries of the log afterwards
-    #[arg(long, value_name = "N")]
-    entries: u64,
+    /// Number of synthetic entries of the log afterwards
+    #[arg(long, value_name = "N", required_unless_present = "lines")]
+    entries: Option<u64>,
+    /// File whose lines are the entries; - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "entries")]
+    lines: Option<PathBuf>,
     /// Layout of the log's files: tlog-tiles, static-ct or sumdb
     #[arg(long, value_name = "LAYOUT", default_value = "tlog-tiles")]
     layout: LogLayout,
     /// Origin line of the log
     #[arg(long, value_name = "NAME", default_value = "example.com/synthetic")]
     origin: String,
-    /// Extend a log that was generated before
+    /// Extend a log that this command made before
     #[arg(long)]
     grow: bool,
 }
 
 impl Generate {
     fn run(self) -> Result<Report> {
-        if self.grow {
-            generate::grow(&self.folder, self.layout, self.entries).map_err(log::failed)?;
+        let entries = match (&self.lines, self.entries) {
+            (Some(path), _) if path.as_os_str() == "-" => Entries::Lines(Box::new(std::io::stdin().lock())),
+            (Some(path), _) => {
+                let file = File::open(path).doing("reading the entries", path)?;
+                Entries::Lines(Box::new(BufReader::new(file)))
+            }
+            (None, entries) => Entries::Synthetic(entries.unwrap_or(0)),
+        };
+        let size = if self.grow {
+            generate::grow(&self.folder, self.layout, entries).map_err(log::failed)?.size
         } else {
             if let Some(above) = self.folder.parent() {
                 std::fs::create_dir_all(above).doing("making", above)?;
             }
             let mut rng = sotto_prg::system_rng()?;
-            generate::create(&self.folder, self.layout, &self.origin, self.entries, &mut rng)
-                .map_err(log::failed)?;
-        }
-        let (folder, entries) = (self.folder.display(), units::count(self.entries));
+            let made = generate::create(&self.folder, self.layout, &self.origin, entries, &mut rng);
+            made.map_err(log::failed)?.1.size
+        };
+        let (folder, entries) = (self.folder.display(), units::count(size));
         let text = format!("{folder}: a log of {entries} entries, with its public key in {folder}.pub");
-        Ok(Report::new(text, &GenerateReport { folder: self.folder, entries: self.entries }))
+        Ok(Report::new(text, &GenerateReport { folder: self.folder, entries: size }))
     }
 }
 
