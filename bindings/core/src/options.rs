@@ -2,6 +2,7 @@
 
 use crate::BindingError;
 use serde::Deserialize;
+use sotto_catalog::AnchorError;
 use sotto_catalog::hex::ParseHexError;
 use sotto_client::ClientError;
 #[cfg(feature = "witness")]
@@ -25,6 +26,9 @@ pub struct Options {
     /// Snapshot of the table to accept, as the digest of its catalog that `sotto inspect` prints;
     /// any other is refused.
     pub snapshot: Option<String>,
+    /// State of another system that the table has to be made from, such as a block of a chain, as
+    /// `sotto encode --anchor` names it; any other is refused.
+    pub anchor: Option<String>,
     /// Text of a trust policy (C2SP tlog-policy): only what is in a log of it, with the cosignatures
     /// of its quorum, is accepted.
     #[cfg(feature = "witness")]
@@ -64,6 +68,7 @@ impl Default for Options {
         Options {
             pin: None,
             snapshot: None,
+            anchor: None,
             #[cfg(feature = "witness")]
             policy: None,
             #[cfg(feature = "witness")]
@@ -100,6 +105,9 @@ impl Options {
                     "give the snapshot that `sotto inspect` prints",
                 )
             })?;
+        let anchor = self.anchor.as_deref().map(str::parse).transpose().map_err(|error: AnchorError| {
+            BindingError::misuse(error.to_string(), "give the anchor that the publisher names")
+        })?;
         #[cfg(feature = "witness")]
         let policy = self.policy.map(|text| Policy::parse(text.as_bytes())).transpose().map_err(|error| {
             let fix = "write it as c2sp.org/tlog-policy says: log, witness, group and quorum lines";
@@ -109,6 +117,7 @@ impl Options {
         Ok(OpenOptions {
             pin,
             snapshot,
+            anchor,
             #[cfg(feature = "witness")]
             policy: policy.map(Arc::new),
             #[cfg(feature = "witness")]

@@ -17,6 +17,8 @@ pub struct TableInfo {
     pub epoch: u64,
     /// Digest of the epoch's catalog, which identifies the epoch with all its contents.
     pub snapshot: String,
+    /// State of another system that the epoch was made from, if the publisher names it.
+    pub anchor: Option<String>,
     /// Number of rows.
     pub rows: u64,
     /// Bytes in a row.
@@ -61,6 +63,7 @@ impl TableInfo {
             name: catalog.table.to_string(),
             epoch: catalog.epoch.0,
             snapshot: catalog.digest().map_err(ClientError::from)?.to_string(),
+            anchor: catalog.anchor.clone().map(String::from),
             rows: catalog.rows,
             kind,
             key_form,
@@ -89,6 +92,7 @@ impl TableInfo {
             name: document.stack.to_string(),
             epoch: document.epoch.0,
             snapshot: document.digest().map_err(ClientError::from)?.to_string(),
+            anchor: document.anchor.clone().map(String::from),
             rows: layers.code().sizes().rows,
             kind,
             key_form,
@@ -106,6 +110,7 @@ impl TableInfo {
             name: String::new(),
             epoch: 0,
             snapshot: String::new(),
+            anchor: None,
             rows: 0,
             row_bytes: catalog.row_bytes,
             scheme: catalog.scheme.clone(),

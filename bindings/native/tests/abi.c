@@ -198,6 +198,8 @@ static void pins_and_snapshots(void) {
   other[64] = 0;
   refused(config(form, "snapshot", other), SOTTO_PEER, "other-snapshot");
   refused(config(form, "snapshot", "abc"), SOTTO_MISUSE, "misuse");
+  refused(config(form, "anchor", "block-1"), SOTTO_PEER, "other-anchor");
+  refused(config(form, "anchor", "a block"), SOTTO_MISUSE, "misuse");
   refused("{\"servers\":[\"here\"],\"table\":\"nothing\"}", SOTTO_PEER, "no-such-table");
 }
 

@@ -86,6 +86,15 @@ def test_another_snapshot(world: World) -> None:
         world.open("words", snapshot="abc")
 
 
+def test_another_anchor(world: World) -> None:
+    assert world.open("words").about.anchor is None
+    with pytest.raises(sotto.PeerError, match="expected anchor block-1 .* got none") as raised:
+        world.open("words", anchor="block-1")
+    assert raised.value.code == "other-anchor"
+    with pytest.raises(sotto.MisuseError, match="visible ASCII"):
+        world.open("words", anchor="a block")
+
+
 WITNESS = "w1.example+89d3dde6+BIqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c"
 
 

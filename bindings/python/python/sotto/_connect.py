@@ -24,6 +24,7 @@ def connect(
     pin: str | None = None,
     *,
     snapshot: str | None = None,
+    anchor: str | None = None,
     policy: str | None = None,
     witness_age: float = 86_400.0,
     batch: int = BATCH,
@@ -48,6 +49,8 @@ def connect(
         key seen is trusted, and with a `cache` no other afterwards.
     `snapshot`: the only epoch to accept, by the digest of its catalog (`Table.snapshot`, `sotto inspect`); the table then follows no
         updates.
+    `anchor`: the state of another system that the table has to be made from, such as a block of a chain (`sotto encode --anchor`); any
+        other is refused.
     `policy`: the text of a trust policy (C2SP tlog-policy): only a table in a log of it, with the cosignatures of its quorum, is
         accepted; `witness_age`: the maximum age of cosignatures in seconds.
     `batch`: the number of lookups to whose multiples `get_many` pads its rounds.
@@ -76,6 +79,7 @@ async def aconnect(
     pin: str | None = None,
     *,
     snapshot: str | None = None,
+    anchor: str | None = None,
     policy: str | None = None,
     witness_age: float = 86_400.0,
     batch: int = BATCH,
@@ -118,6 +122,7 @@ _OPTIONS = (
     *_PATHS,
     "pin",
     "snapshot",
+    "anchor",
     "policy",
     "witness_age",
     "in_memory",

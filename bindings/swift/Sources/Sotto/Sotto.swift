@@ -4,6 +4,7 @@ import Foundation
 /// Options for opening a table. Names are those of the README of bindings/native.
 public struct Options: Encodable {
     public var snapshot: String?
+    public var anchor: String?
     public var policy: String?
     public var witnessAge = 86_400.0
     public var cache: String?
@@ -19,7 +20,7 @@ public struct Options: Encodable {
     public init() {}
 
     enum CodingKeys: String, CodingKey {
-        case snapshot, policy, cache, state, batch
+        case snapshot, anchor, policy, cache, state, batch
         case witnessAge = "witness_age", keyFile = "key_file", rollbackDir = "rollback_dir", inMemory = "in_memory"
         case requireRowProofs = "require_row_proofs", freshKeys = "fresh_keys", maxWait = "max_wait"
     }
@@ -79,7 +80,7 @@ public struct LookupCost: Decodable {
 public struct TableInfo: Decodable {
     public let name, snapshot, scheme, kind, value, signer, trust: String
     public let epoch, rows, rowBytes: UInt64
-    public let keyForm: String?
+    public let anchor, keyForm: String?
     public let verified, stack: Bool
     public let budget: UInt64?
 }

@@ -7,6 +7,8 @@ import org.json.JSONObject
 data class Options(
     /** Snapshot to accept, as the digest of its catalog (`sotto inspect`): any other is refused, newer ones too. */
     val snapshot: String? = null,
+    /** State of another system that the table has to be made from, such as a block of a chain: any other is refused. */
+    val anchor: String? = null,
     /** Text of a trust policy (C2SP tlog-policy): only what is in a log of it, with the cosignatures of its quorum, is accepted. */
     val policy: String? = null,
     /** Maximum age of cosignatures in seconds, for which a server could keep showing an old table. */
@@ -77,6 +79,7 @@ object Sotto {
             .put("table", table)
             .putOpt("pin", pin)
             .putOpt("snapshot", options.snapshot)
+            .putOpt("anchor", options.anchor)
             .putOpt("policy", options.policy)
             .putOpt("cache", options.cache)
             .putOpt("key_file", options.keyFile)

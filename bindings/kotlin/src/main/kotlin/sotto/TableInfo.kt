@@ -36,6 +36,8 @@ data class TableInfo(
     val epoch: Long,
     /** The digest of that epoch's catalog: what [Options.snapshot] takes. */
     val snapshot: String,
+    /** State of another system that the epoch was made from, if the publisher names it: what [Options.anchor] takes. */
+    val anchor: String?,
     val rows: Long,
     val rowBytes: Long,
     val scheme: String,
@@ -84,6 +86,7 @@ internal fun tableInfo(json: JSONObject) = TableInfo(
     name = json.getString("name"),
     epoch = json.getLong("epoch"),
     snapshot = json.getString("snapshot"),
+    anchor = if (json.isNull("anchor")) null else json.getString("anchor"),
     rows = json.getLong("rows"),
     rowBytes = json.getLong("row_bytes"),
     scheme = json.getString("scheme"),

@@ -82,6 +82,9 @@ class TableTest {
         Sotto.connect(World.url, "words", World.pin, Options(snapshot = World.snapshot)).use { assertEquals("air", text(it["aria"])) }
         val other = assertThrows<PeerException> { Sotto.connect(World.url, "words", null, Options(snapshot = "7".repeat(64))) }
         assertEquals("other-snapshot", other.code)
+        assertNull(Sotto.connect(World.url, "words", World.pin).use { it.about.anchor })
+        val elsewhere = assertThrows<PeerException> { Sotto.connect(World.url, "words", null, Options(anchor = "block-1")) }
+        assertEquals("other-anchor", elsewhere.code)
         assertTrue("operator" in other.fix, other.fix)
         assertThrows<MisuseException> { Sotto.connect(World.url, "words", "sotto-pk:zz") }
         assertThrows<PeerException> { Sotto.connect(World.url, "nothing") }
