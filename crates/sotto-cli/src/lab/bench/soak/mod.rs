@@ -167,7 +167,7 @@ pub(crate) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
     let ended = server.end();
     bars.finish();
     let results = context.results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let usage = ResourceUse::of(&samples, warm_at, span);
+    let usage = ResourceUse::of(&samples, warm_at);
     let mut ms: Vec<f64> = results.ms.iter().map(|ms| f64::from(*ms)).collect();
     ms.sort_by(f64::total_cmp);
     let published = &results.published;

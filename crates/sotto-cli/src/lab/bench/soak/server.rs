@@ -181,11 +181,11 @@ pub(crate) struct UsageSample {
     pub(crate) usage: ProcessUsage,
 }
 
-/// The resources of the server over a soak: medians of two spans, each about as long as two epochs.
+/// The resources of the server over a soak.
 pub(crate) struct ResourceUse {
-    /// Median of the first span of a warm server; zero if it never was.
+    /// The first level of a warm server; zero if it never was.
     pub(crate) warm: ProcessUsage,
-    /// Median of the last span.
+    /// The last level.
     pub(crate) last: ProcessUsage,
     pub(crate) peak: ProcessUsage,
     /// A selection of samples, for plots.
@@ -201,22 +201,22 @@ pub(crate) struct UsagePoint {
 }
 
 impl ResourceUse {
-    /// Computes the medians of all samples of a soak whose server was warm from `warm_at` on.
-    pub(crate) fn of(samples: &[UsageSample], warm_at: Option<Duration>, span: Duration) -> Self {
-        let end = samples.last().map(|sample| sample.at).unwrap_or_default();
-        let within = |from: Duration| {
-            let inside: Vec<_> =
-                samples.iter().filter(|sample| sample.at >= from && sample.at <= from + span).collect();
-            let of = |field: fn(&ProcessUsage) -> u64| {
-                let mut all: Vec<_> = inside.iter().map(|sample| field(&sample.usage)).collect();
-                all.sort_unstable();
-                all.get(all.len() / 2).copied().unwrap_or(0)
-            };
-            ProcessUsage {
-                resident: of(|usage| usage.resident),
-                anonymous: of(|usage| usage.anonymous),
-                descriptors: usize::try_from(of(|usage| usage.descriptors as u64)).unwrap_or(usize::MAX),
-            }
+    /// Computes the levels of memory and files of a soak whose server was warm from `warm_at` on: the
+    /// ends of the line of least squares through all samples since then.
+    ///
+    /// What requests need is added for minutes, as long as the allocator keeps it for the next ones. So
+    /// parts of a soak differ, while the line shows what is added and never given back.
+    pub(crate) fn of(samples: &[UsageSample], warm_at: Option<Duration>) -> Self {
+        let warm = warm_at.map_or(&[][..], |warm_at| {
+            samples.get(samples.partition_point(|sample| sample.at < warm_at)..).unwrap_or_default()
+        });
+        let fields: [fn(&ProcessUsage) -> u64; 3] =
+            [|usage| usage.resident, |usage| usage.anonymous, |usage| usage.descriptors as u64];
+        let [resident, anonymous, descriptors] = fields.map(|field| levels(warm, field));
+        let level = |end: fn([u64; 2]) -> u64| ProcessUsage {
+            resident: end(resident),
+            anonymous: end(anonymous),
+            descriptors: usize::try_from(end(descriptors)).unwrap_or(usize::MAX),
         };
         let max = |field: fn(&ProcessUsage) -> u64| {
             samples.iter().map(|sample| field(&sample.usage)).max().unwrap_or(0)
@@ -228,8 +228,8 @@ impl ResourceUse {
             descriptors: sample.usage.descriptors,
         });
         ResourceUse {
-            warm: warm_at.map(within).unwrap_or_default(),
-            last: within(end.saturating_sub(span)),
+            warm: level(|[first, _]| first),
+            last: level(|[_, last]| last),
             peak: ProcessUsage {
                 resident: max(|usage| usage.resident),
                 anonymous: max(|usage| usage.anonymous),
@@ -238,6 +238,25 @@ impl ResourceUse {
             points: points.collect(),
         }
     }
+}
+
+/// The ends of the line of least squares through the values of samples over time; zeros without any.
+fn levels(samples: &[UsageSample], field: fn(&ProcessUsage) -> u64) -> [u64; 2] {
+    let of = |sample: &UsageSample| (sample.at.as_secs_f64(), field(&sample.usage) as f64);
+    let count = samples.len().max(1) as f64;
+    let sum = |value: &dyn Fn(f64, f64) -> f64| -> f64 {
+        samples.iter().map(of).map(|(at, usage)| value(at, usage)).sum::<f64>() / count
+    };
+    let (mean_at, mean) = (sum(&|at, _| at), sum(&|_, usage| usage));
+    let spread = sum(&|at, _| (at - mean_at) * (at - mean_at));
+    let slope = match spread > 0.0 {
+        true => sum(&|at, usage| (at - mean_at) * (usage - mean)) / spread,
+        false => 0.0,
+    };
+    let level = |sample: Option<&UsageSample>| {
+        sample.map_or(0, |sample| (mean + slope * (of(sample).0 - mean_at)).round().max(0.0) as u64)
+    };
+    [level(samples.first()), level(samples.last())]
 }
 
 /// Converts bytes to MiB.
@@ -259,14 +278,16 @@ mod tests {
                     usage: ProcessUsage { resident, anonymous: 0, descriptors },
                 }
             };
-            let (warm_at, span) = (Duration::from_secs(100), Duration::from_secs(99));
-            ResourceUse::of(&(0..600).map(sample).collect::<Vec<_>>(), Some(warm_at), span)
+            ResourceUse::of(&(0..600).map(sample).collect::<Vec<_>>(), Some(Duration::from_secs(100)))
         };
-        let spiky = of(|at| if at % 60 == 0 { 900 } else { 100 });
-        assert_eq!((spiky.warm.resident, spiky.last.resident, spiky.peak.resident), (100, 100, 900));
-        assert_eq!((spiky.warm.descriptors, spiky.last.descriptors), (150, 550));
+        let spiky = of(|at| if at % 60 == 0 { 1500 } else { 1000 });
+        let growth = spiky.last.resident as f64 / spiky.warm.resident as f64;
+        assert!((growth - 1.0).abs() < 0.01 && spiky.peak.resident == 1500, "{growth}");
+        assert_eq!((spiky.warm.descriptors, spiky.last.descriptors), (100, 599));
         assert_eq!(spiky.points.len(), 60);
-        let leaky = of(|at| 100 + at);
-        assert_eq!((leaky.warm.resident, leaky.last.resident), (250, 650));
+        let leaky = of(|at| 1000 + at);
+        assert_eq!((leaky.warm.resident, leaky.last.resident), (1100, 1599));
+        let never = ResourceUse::of(&[], None);
+        assert_eq!((never.warm.resident, never.last.resident), (0, 0));
     }
 }
