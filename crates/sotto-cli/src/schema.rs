@@ -44,7 +44,7 @@ use sotto_bench::calibrate::PlanReport as PredictionReport;
 use sotto_bench::machine::MachineReport;
 use sotto_bench::regression::GuardReport;
 use sotto_db::update::{StackSummary, UpdateSummary};
-use sotto_plan::Plan;
+use sotto_plan::{Frontier, Plan};
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
@@ -109,7 +109,7 @@ const OUTPUTS: &[Output] = outputs! {
     "merkle plan": PlanReport<'_>;
     "merkle prove": ProofReport<'_>;
     "merkle verify": VerifiedLog, VerifiedProof;
-    "plan": Plan;
+    "plan": Plan, Frontier;
     "prepare": PrepareReport<'_>;
     "restore": RestoreReport;
     "rotate-key": RotationReport<'_>;

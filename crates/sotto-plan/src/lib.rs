@@ -28,6 +28,7 @@
 //! | [`baseline`] | baselines: no scheme, and no privacy |
 //! | [`candidate`] | a scheme that fits, with all its costs |
 //! | [`ranking`] | the best candidate of every scheme, best first; and why other schemes are excluded |
+//! | [`frontier`] | what bytes, server time and encoding can be traded for one another |
 //! | [`choice`] | the choices of a plan that an encoder needs |
 //! | [`default_scheme`] | the scheme of a table for which none was named |
 //!
@@ -42,6 +43,7 @@ pub mod candidate;
 pub mod choice;
 pub mod default_scheme;
 mod error;
+pub mod frontier;
 mod interpolation;
 pub mod leakage;
 pub mod machines;
@@ -57,5 +59,6 @@ pub use candidate::{Candidate, SplitEstimate};
 pub use choice::{KeyChoice, PlanChoice};
 pub use default_scheme::{SchemeChoice, SchemePrice, SchemeRequest};
 pub use error::PlanError;
+pub use frontier::{Frontier, FrontierPoint};
 pub use ranking::{Exclusion, Plan, SearchScope, plan, refusal_unless_named};
 pub use workload::{Machine, NetworkLink, RankBy, ServerTrust, TableData, Workload};

@@ -10,8 +10,8 @@ use crate::screen::{Report, Screen, grid, units};
 use crate::source_args::{SchemeArg, SourceArgs, scheme};
 use sotto_layers::keyword::{BuildOptions, KeyForm, KeyStats};
 use sotto_plan::{
-    Baseline, Candidate, KeyChoice, Machine, NetworkLink, Plan as Planned, RankBy, SearchScope, ServerTrust,
-    TableData, Workload,
+    Baseline, Candidate, Frontier, FrontierPoint, KeyChoice, Machine, NetworkLink, Plan as Planned, RankBy,
+    SearchScope, ServerTrust, TableData, Workload,
 };
 use sotto_prg::PublicSeed;
 use std::path::PathBuf;
@@ -34,6 +34,7 @@ of their own.
 Example:
   sotto plan --rows 2^20 --row-bytes 256
   sotto plan --rows 1e6 --row-bytes 16 --keyed --lookups 5 --updates-per-day 24 --rank-by bytes
+  sotto plan --rows 2^20 --row-bytes 256 --frontier
   sotto plan words.csv --value meaning --trust two-servers --out plan.json
   sotto encode words.csv --value meaning --out tables/planned --plan plan.json";
 
@@ -49,6 +50,10 @@ pub(crate) struct Plan {
     /// Show all layouts and named parameter sets, in place of the best of each scheme
     #[arg(long)]
     all: bool,
+    /// Show which bytes, server time and encoding can be had for 1, 2, 10 and 1,000 lookups of a client in
+    /// an epoch, in place of a plan
+    #[arg(long, conflicts_with_all = ["all", "out"])]
+    frontier: bool,
     /// File to write the plan to, for `sotto encode --plan`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -60,6 +65,10 @@ impl Plan {
         let (calibration, times) = calibration::recall();
         let scope =
             SearchScope { only: self.scheme.map(SchemeArg::entry), all: self.all, ..SearchScope::default() };
+        if self.frontier {
+            let frontier = sotto_plan::frontier::frontier(&workload, scope, calibration.as_ref())?;
+            return Ok(Report::new(read + &frontier_text(&frontier, &times), &frontier));
+        }
         let plan = sotto_plan::plan(&workload, scope, calibration.as_ref())?;
         let mut text = read + &plan_text(&plan, &times);
         if let Some(path) = &self.out {
@@ -267,6 +276,26 @@ fn time(seconds: f64) -> String {
 
 fn dollars(dollars: f64) -> String {
     if dollars < 0.01 { format!("{dollars:.4}") } else { units::digits(dollars) }
+}
+
+/// A frontier as text.
+fn frontier_text(frontier: &Frontier, times: &str) -> String {
+    let columns = ">lookups | scheme | for | >bytes of each | >once | >server | >encoding";
+    let row = |point: &FrontierPoint| {
+        vec![
+            units::count(point.lookups),
+            point.scheme.clone(),
+            point.parameters.clone(),
+            units::bytes(point.lookup_bytes as u64),
+            units::bytes(point.once_bytes),
+            time(point.server_s),
+            point.encode_s.map_or_else(|| "-".to_owned(), time),
+        ]
+    };
+    let table = grid::grid(columns, frontier.points.iter().map(row));
+    let about = "A lookup's bytes include its share of what is sent once in an epoch. Schemes that are left out cost more \
+                 in one of bytes, server time and encoding, and no less in the others.";
+    [table, about.to_owned(), grid::facts([("times", times.to_owned())])].join("\n\n")
 }
 
 /// The whole plan as text.

@@ -385,6 +385,16 @@ fn a_plan_is_for_people_too() {
     let cut =
         sotto(&["plan", "--rows", "2^18", "--row-bytes", "64", "--machines", "4", "--scheme", "simplepir"]);
     cut.prints("modeled, not measured");
+    let small = ["plan", "--rows", "2^12", "--row-bytes", "64", "--scheme", "ypir-sp", "--frontier"];
+    let frontier = sotto(&[&small[..], &["--json"]].concat()).json();
+    let lookups: Vec<u64> = frontier["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|point| point["lookups"].as_u64().unwrap())
+        .collect();
+    assert!(lookups.is_sorted() && [1, 2, 10, 1000].iter().all(|some| lookups.contains(some)), "{frontier}");
+    assert!(sotto(&small).stdout.contains("bytes of each"));
 }
 
 #[test]
