@@ -5,12 +5,12 @@
 
 use crate::message::{Answer, Query};
 use crate::method::{
-    MatrixClient, MatrixLiteral as _, MatrixScheme, Method, Params, PatchMethod, Preparation, RegisteredKeys,
-    SumClient,
+    BatchClient, MatrixClient, MatrixLiteral as _, MatrixScheme, Method, Params, PatchMethod, Preparation,
+    RegisteredKeys, SumClient,
 };
 use sotto_core::{
-    Artifact, ArtifactNeed, CryptoRng, Misuse, OneServer, PatchArtifact, Record, RecordIndex, Result,
-    SumElement, SumScheme, wire,
+    Artifact, ArtifactNeed, BatchScheme, CryptoRng, Misuse, OneServer, PatchArtifact, Record, RecordIndex,
+    Result, SumElement, SumScheme, check_bucket_places, wire,
 };
 
 /// A client in preparation.
@@ -71,12 +71,51 @@ impl<M: Method> sotto_core::Client<MatrixScheme<M>> for Client<M> {
         Pending(pending): Pending<M>,
         OneServer(Answer(answer)): OneServer<Answer>,
     ) -> Result<Record> {
-        if !self.params.answer().fits(&answer) {
-            return Err(Misuse::ForeignValue("pending query").into());
+        self.ensure_own(&answer)?;
+        Ok(self.record(self.half.recover(&self.params, pending, answer)?))
+    }
+}
+
+impl<M: Method> Client<M> {
+    /// Refuses an answer to a query under other parameters.
+    fn ensure_own(&self, answer: &[Vec<u64>]) -> Result<()> {
+        if self.params.answer().fits(answer) {
+            Ok(())
+        } else {
+            Err(Misuse::ForeignValue("pending query").into())
         }
-        let mut record = self.half.recover(&self.params, pending, answer)?;
-        record.truncate(self.params.record_bytes() as usize);
-        Ok(Record::new(record))
+    }
+
+    /// A record of its bytes and more.
+    fn record(&self, mut bytes: Vec<u8>) -> Record {
+        bytes.truncate(self.params.record_bytes() as usize);
+        Record::new(bytes)
+    }
+}
+
+impl<M: Method<Client: BatchClient<M>>> BatchScheme for MatrixScheme<M> {
+    fn buckets(params: &Params<M>) -> u64 {
+        params.buckets()
+    }
+
+    fn query_buckets(
+        client: &mut Client<M>,
+        places: &[u64],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(OneServer<Query>, Pending<M>)> {
+        check_bucket_places(places, client.params.buckets(), client.params.bucket_records())?;
+        let (query, pending) = client.half.query_buckets(&client.params, places, rng)?;
+        Ok((OneServer(query), Pending(pending)))
+    }
+
+    fn recover_buckets(
+        client: &mut Client<M>,
+        Pending(pending): Pending<M>,
+        OneServer(Answer(answer)): OneServer<Answer>,
+    ) -> Result<Vec<Record>> {
+        client.ensure_own(&answer)?;
+        let records = client.half.recover_buckets(&client.params, pending, answer)?;
+        Ok(records.into_iter().map(|bytes| client.record(bytes)).collect())
     }
 }
 

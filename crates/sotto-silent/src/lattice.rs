@@ -147,14 +147,21 @@ pub fn ring() -> Result<Ring> {
 /// a polynomial.
 pub const VECTORS: [&str; 2] = ["silent query", "silent query, second vector"];
 
+/// The first block of the vector for a bucket, in a query with a vector of `words` words for each
+/// bucket of its table: vectors of one secret share no block.
+pub const fn first_block(bucket: usize, words: usize) -> usize {
+    bucket * words.div_ceil(N)
+}
+
 /// The public polynomial `a_k` of block k of one of a query's vectors, in slots.
 pub fn block(ring: &Ring, vector: &'static str, k: usize) -> Vec<u64> {
     mask(ring, ModulusLevel::Main, &PUBLIC_SEED, vector, k as u64)
 }
 
 /// The security of a query: ring-LWE with a ternary secret, of which queries and keys are samples.
-/// That keys may encrypt images of the secret that they are under is the usual assumption of
-/// circular security.
+/// The figure is for an attacker with as many samples as it wants, so it does not depend on how many
+/// vectors there are under one secret, only on that no two of them share a polynomial. That keys may
+/// encrypt images of the secret that they are under is the usual assumption of circular security.
 ///
 /// # Errors
 /// [`sotto_core::ParamsError::Insecure`] if the security gate refuses it.

@@ -29,7 +29,7 @@
 //! |---|---|---|
 //! | `lib.rs` | [`Method`] | the names of the other three, and the scheme's metadata |
 //! | `literal.rs` | [`MatrixLiteral`] | what a catalog states, its check, sizes, bound, costs and selection; the [`Format`](message::Format) of query and answer |
-//! | `client.rs` | [`MatrixClient`] | the paper's Query and Recover; [`SumClient`] where records are added up |
+//! | `client.rs` | [`MatrixClient`] | the paper's Query and Recover; [`SumClient`] where records are added up, [`BatchClient`] where tables have buckets |
 //! | `server.rs` | [`MatrixServer`] | the paper's Setup and Answer: the pieces of a table and of its parts, what is written, and the passes |
 //!
 //! The frame has everything else: checked parameters and their report, messages on the wire,
@@ -103,8 +103,8 @@ pub mod weights;
 
 pub use client::Client;
 pub use method::{
-    MatrixClient, MatrixLiteral, MatrixScheme, Method, Params, PatchMethod, Preparation, RegisteredKeys,
-    SumClient,
+    BatchClient, MatrixClient, MatrixLiteral, MatrixScheme, Method, Params, PatchMethod, Preparation,
+    RegisteredKeys, SumClient,
 };
 #[cfg(feature = "server")]
 pub use method::{MatrixServer, SessionOf};

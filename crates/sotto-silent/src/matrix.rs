@@ -86,6 +86,6 @@ pub use change::{change_panels, write_changes};
 #[cfg(feature = "server")]
 pub use open::{BATCH, Matrix, ScanKernel, times};
 #[cfg(feature = "server")]
-pub use records::StackedColumns;
+pub use records::{JoinedRecords, RecordRange, StackedColumns};
 #[cfg(feature = "server")]
 pub use write::{change_column, write_columns, write_matrix, write_part};

@@ -81,6 +81,16 @@ pub trait MatrixLiteral:
         bytes
     }
 
+    /// Number of equal buckets, of each of which a [`BatchClient`] queries a record; 1 by default.
+    fn buckets(&self) -> u64 {
+        1
+    }
+
+    /// Number of records of each bucket.
+    fn bucket_records(&self) -> u64 {
+        self.records() / self.buckets().max(1)
+    }
+
     /// The fields of the keys that a client registers; none by default.
     fn keys(&self) -> Format {
         Format::default()
@@ -339,6 +349,32 @@ pub trait SumClient<M: Method>: MatrixClient<M> {
         ones: u128,
         rng: &mut dyn CryptoRng,
     ) -> Result<(Query, Self::Pending)>;
+}
+
+/// A client whose queries may be for a record of each bucket of the table.
+pub trait BatchClient<M: Method>: MatrixClient<M> {
+    /// Makes the query for one record of each bucket, given by their places within the buckets. The
+    /// frame refuses other places.
+    ///
+    /// # Errors
+    /// The errors of [`MatrixClient::query`].
+    fn query_buckets(
+        &self,
+        params: &Params<M>,
+        places: &[u64],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Query, Self::Pending)>;
+
+    /// Recovers the bytes of the records of all buckets, or more bytes of each.
+    ///
+    /// # Errors
+    /// The errors of [`MatrixClient::recover`].
+    fn recover_buckets(
+        &self,
+        params: &Params<M>,
+        pending: Self::Pending,
+        answer: Vec<Vec<u64>>,
+    ) -> Result<Vec<Vec<u8>>>;
 }
 
 /// A scheme whose clients update their hint to the next epoch with a delta.

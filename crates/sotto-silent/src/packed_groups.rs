@@ -312,21 +312,22 @@ pub fn residues(ring: &Ring, sums: &[i64], [bytes, planes]: [usize; 2], dropped:
     sums.chunks(bytes * planes).map(number).collect()
 }
 
-/// Writes the weights and masks of some groups, in ranges that are processed
+/// Writes the weights and masks of some groups of a bucket, in ranges that are processed
 /// [`together`](PackedGroups::together). A matrix of this layout begins at `matrix`, and the
-/// weights follow it.
+/// weights follow it. A table of one bucket has bucket 0.
 ///
 /// # Errors
 /// The errors of [`PackedGroups::write`].
 pub fn write_packed(
+    bucket: usize,
     layout: PanelLayout,
     matrix: impl Into<SectionOffset>,
     packed: &PackedGroups,
     groups: Vec<Range<usize>>,
     out: &dyn Sink,
 ) -> Result<()> {
-    let (samples, SectionOffset { section, start }) =
-        (SampleMasks::new(layout, packed.groups.plain())?, matrix.into());
+    let samples = SampleMasks::of_bucket(bucket, layout, packed.groups.plain())?;
+    let SectionOffset { section, start } = matrix.into();
     let size = packed.groups.size();
     let steps = size / samples.together() + packed.steps();
     let total = (groups.iter().map(Range::len).sum::<usize>() * steps) as u64;

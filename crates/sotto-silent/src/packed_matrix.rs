@@ -12,6 +12,7 @@ use sotto_lattice::ciphertext::Ciphertext;
 use sotto_math::matrix::PANEL_ROWS;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Queries in one pass: their words have five or six planes, and twenty planes saturate the
 /// multipliers.
@@ -32,6 +33,9 @@ pub struct GroupRange {
 }
 
 impl GroupRange {
+    /// Pieces of a packed matrix in a section.
+    pub const PIECES: usize = 4;
+
     /// The share of a part, in units of `unit` groups. There may be fewer units than parts.
     pub fn share(
         layout: &PanelLayout,
@@ -40,7 +44,28 @@ impl GroupRange {
         masks: MaskLayout,
     ) -> Self {
         let units = cut.share((packing.count() / unit) as u64);
-        let groups = units.start as usize * unit..units.end as usize * unit;
+        Self::of(layout, packing, units.start as usize * unit..units.end as usize * unit, masks)
+    }
+
+    /// The share of a part of each of some buckets, which are alike: the groups of all buckets are
+    /// divided, so a part may have no groups of some buckets.
+    pub fn shares(
+        buckets: usize,
+        layout: &PanelLayout,
+        packing: &Groups,
+        cut: PartIndex,
+        masks: MaskLayout,
+    ) -> Vec<Self> {
+        let all = cut.share((buckets * packing.count()) as u64);
+        let of_bucket = |bucket: usize| {
+            let first = bucket * packing.count();
+            let group = |of_all: u64| (of_all as usize).clamp(first, first + packing.count()) - first;
+            Self::of(layout, packing, group(all.start)..group(all.end), masks)
+        };
+        (0..buckets).map(of_bucket).collect()
+    }
+
+    fn of(layout: &PanelLayout, packing: &Groups, groups: Range<usize>, masks: MaskLayout) -> Self {
         let row = |group: usize| (group * packing.plain().bytes() * packing.size()).min(layout.rows());
         let rows = row(groups.start)..row(groups.end);
         let byte = |row: usize| (row.div_ceil(PANEL_ROWS) * layout.panel_bytes()) as u64;
@@ -67,7 +92,7 @@ pub struct PackedMatrix {
 /// A query in the form that both passes take.
 pub struct PackedQuery {
     planes: QueryPlanes,
-    keys: PackingKeys,
+    keys: Arc<PackingKeys>,
 }
 
 impl PackedMatrix {
@@ -96,9 +121,20 @@ impl PackedMatrix {
     /// # Errors
     /// [`PeerMisbehaved::NotCanonical`] for malformed keys.
     pub fn expand(&self, words: &[u64], keys: &[Vec<u64>]) -> Result<PackedQuery> {
-        let planes = QueryPlanes::from_u64(words, self.planes, self.matrix.layout());
-        let keys = self.packed.keys(keys).ok_or(PeerMisbehaved::NotCanonical("query"))?;
-        Ok(PackedQuery { planes, keys })
+        Ok(self.with_keys(words, self.keys(keys)?))
+    }
+
+    /// Prepares the bodies of keys, which serve every matrix of one packing.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::NotCanonical`] for malformed keys.
+    pub fn keys(&self, keys: &[Vec<u64>]) -> Result<Arc<PackingKeys>> {
+        Ok(Arc::new(self.packed.keys(keys).ok_or(PeerMisbehaved::NotCanonical("query"))?))
+    }
+
+    /// Prepares the words of a vector.
+    pub fn with_keys(&self, words: &[u64], keys: Arc<PackingKeys>) -> PackedQuery {
+        PackedQuery { planes: QueryPlanes::from_u64(words, self.planes, self.matrix.layout()), keys }
     }
 
     /// The products of the matrix with a few queries, modulo q.
@@ -111,14 +147,14 @@ impl PackedMatrix {
     /// For each query the body of each group's ciphertext, in the bits that are sent.
     pub fn pass(&self, queries: &[&PackedQuery]) -> Vec<Vec<Vec<u64>>> {
         let products = self.products(queries);
-        let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.keys).collect();
+        let keys: Vec<&PackingKeys> = queries.iter().map(|query| &*query.keys).collect();
         self.packed.pack(self.held.pieces(self.weights..self.weights + 3), &keys, &products)
     }
 
     /// For each query the ciphertext of each group.
     pub fn ciphers(&self, queries: &[&PackedQuery]) -> Vec<Vec<Ciphertext>> {
         let products = self.products(queries);
-        let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.keys).collect();
+        let keys: Vec<&PackingKeys> = queries.iter().map(|query| &*query.keys).collect();
         self.packed.ciphers(self.held.pieces(self.weights..self.weights + 3), &keys, &products)
     }
 }
@@ -143,5 +179,24 @@ mod tests {
         all.sort_by_key(|range| range.start);
         assert!(all.windows(2).all(|two| two[0].end == two[1].start), "{all:?}");
         assert_eq!((all[0].start, all[all.len() - 1].end), (0, layout.bytes() as u64 + packing.bytes(masks)));
+    }
+
+    #[test]
+    fn parts_of_buckets_are_their_groups_in_order() {
+        let (packing, masks) = (Groups::new(2 * N + 100, 1), MaskLayout::Whole);
+        let layout = PanelLayout::new(2 * packing.numbers(), 9);
+        for parts in [1, 2, 5, 12, 20] {
+            let mut all = Vec::new();
+            for cut in PartIndex::all(parts) {
+                let shares = GroupRange::shares(4, &layout, &packing, cut, masks);
+                let groups = shares
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(b, share)| share.groups.clone().map(move |g| (b, g)));
+                all.extend(groups);
+            }
+            let want: Vec<_> = (0..4).flat_map(|bucket| (0..3).map(move |group| (bucket, group))).collect();
+            assert_eq!(all, want, "{parts}");
+        }
     }
 }

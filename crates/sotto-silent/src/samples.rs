@@ -42,8 +42,17 @@ impl SampleMasks {
     /// # Errors
     /// None, since the constants of [`lattice::ring`] are valid.
     pub fn new(layout: PanelLayout, plain: PlainModulus) -> Result<Self> {
+        Self::of_bucket(0, layout, plain)
+    }
+
+    /// Masks for the matrix of a bucket, all of which have this layout, multiplied by the bucket's
+    /// vector.
+    ///
+    /// # Errors
+    /// None, since the constants of [`lattice::ring`] are valid.
+    pub fn of_bucket(bucket: usize, layout: PanelLayout, plain: PlainModulus) -> Result<Self> {
         let [vector, _] = lattice::VECTORS;
-        Self::under(layout, plain, vector)
+        Self::from_block(lattice::first_block(bucket, layout.cols()), layout, plain, vector)
     }
 
     /// Masks for a matrix of this layout, multiplied by [one of a query's
@@ -52,6 +61,15 @@ impl SampleMasks {
     /// # Errors
     /// None, since the constants of [`lattice::ring`] are valid.
     pub fn under(layout: PanelLayout, plain: PlainModulus, vector: &'static str) -> Result<Self> {
+        Self::from_block(0, layout, plain, vector)
+    }
+
+    fn from_block(
+        first: usize,
+        layout: PanelLayout,
+        plain: PlainModulus,
+        vector: &'static str,
+    ) -> Result<Self> {
         let ring = lattice::ring()?;
         let inverse = ring.plan().automorphism(2 * N - 1);
         let inverse =
@@ -61,7 +79,7 @@ impl SampleMasks {
             inverse.apply(&lattice::block(&ring, vector, k), &mut reversed);
             reversed
         };
-        let blocks = (0..layout.cols().div_ceil(N)).into_par_iter().map(block).collect();
+        let blocks = (first..first + layout.cols().div_ceil(N)).into_par_iter().map(block).collect();
         Ok(SampleMasks { ring, layout, plain, blocks, inverse })
     }
 

@@ -13,7 +13,7 @@ use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_lattice::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use sotto_math::sample::Gaussian;
-use subtle::ConditionallySelectable;
+use subtle::{Choice, ConditionallySelectable};
 use zeroize::Zeroizing;
 
 /// Bits of the numbers in a message.
@@ -84,6 +84,18 @@ impl VectorEncryptor {
         Ok(VectorEncryptor { ring, plain, gadget, gaussian: Gaussian::new(SIGMA), vectors })
     }
 
+    /// An encryptor of a vector of `words` words for each of some buckets.
+    ///
+    /// # Errors
+    /// None, since the constants of [`lattice::ring`] are valid.
+    pub fn of_buckets((buckets, words): (usize, usize), plain: PlainModulus) -> Result<Self> {
+        let none = Self::several(&[], plain)?;
+        let [vector, _] = lattice::VECTORS;
+        let blocks = |bucket| lattice::first_block(bucket, words)..lattice::first_block(bucket + 1, words);
+        let vector = |bucket| blocks(bucket).map(|k| lattice::block(&none.ring, vector, k)).collect();
+        Ok(VectorEncryptor { vectors: (0..buckets).map(vector).collect(), ..none })
+    }
+
     /// The ring of the vectors.
     pub fn ring(&self) -> &Ring {
         &self.ring
@@ -100,12 +112,47 @@ impl VectorEncryptor {
     pub fn sum(
         &self,
         (words, samples): (usize, usize),
-        ones: OneHot,
+        mut ones: OneHot,
+        bits: MessageBits,
+        rng: &mut dyn CryptoRng,
+    ) -> (Vec<Vec<u64>>, SecretKey) {
+        self.vectors(
+            (words, samples),
+            |vector, place| ones.is_one((vector * words) as u32 + place),
+            bits,
+            rng,
+        )
+    }
+
+    /// A fresh secret s, a vector of `words` words for each bucket with a one at its place, and the
+    /// keys that pack the products of all of them: [`sum`](Self::sum) for each bucket by itself.
+    pub fn one_each(
+        &self,
+        (words, samples): (usize, usize),
+        places: &[u64],
+        bits: MessageBits,
+        rng: &mut dyn CryptoRng,
+    ) -> (Vec<Vec<u64>>, SecretKey) {
+        let mut ones: Vec<OneHot> = places.iter().map(|place| OneHot::new(*place as u32, 1)).collect();
+        let none = Choice::from(0);
+        let is_one = |bucket: usize, place| ones.get_mut(bucket).map_or(none, |ones| ones.is_one(place));
+        self.vectors((words, samples), is_one, bits, rng)
+    }
+
+    /// All vectors of a fresh secret, of `words` words each, and the keys for `samples` together.
+    /// `is_one` is called for each place of each vector, in order.
+    fn vectors(
+        &self,
+        (words, samples): (usize, usize),
+        mut is_one: impl FnMut(usize, u32) -> Choice,
         bits: MessageBits,
         rng: &mut dyn CryptoRng,
     ) -> (Vec<Vec<u64>>, SecretKey) {
         let secret = self.secret(rng);
-        let mut fields = vec![self.vector(0, words, ones, bits, &secret, rng)];
+        let vectors = 0..self.vectors.len();
+        let mut fields: Vec<Vec<u64>> = vectors
+            .map(|vector| self.vector(vector, words, |place| is_one(vector, place), bits, &secret, rng))
+            .collect();
         let mut errors = ErrorSource { law: &self.gaussian, rng };
         let keys = Inspiring::generate(&self.ring, &self.gadget, &secret, KEY_MASKS, &mut errors, samples);
         fields.extend(keys.iter().map(|body| truncated(&self.ring, body, bits.keys)));
@@ -113,7 +160,7 @@ impl VectorEncryptor {
     }
 
     /// Encrypts one of a query's vectors: the top bits of the words of `A s + e` plus q/p times a
-    /// vector of ones.
+    /// vector of ones, which are where `is_one` says so.
     ///
     /// Words are rounded to the nearest modulo q after the ones were added, so every word is as
     /// uniform as the others.
@@ -121,7 +168,7 @@ impl VectorEncryptor {
         &self,
         which: usize,
         words: usize,
-        mut ones: OneHot,
+        mut is_one: impl FnMut(u32) -> Choice,
         bits: MessageBits,
         secret: &SecretKey,
         rng: &mut dyn CryptoRng,
@@ -139,7 +186,7 @@ impl VectorEncryptor {
             ring.inverse(ModulusLevel::Main, &mut c);
             self.gaussian.fill(rng, &mut small);
             let block = c.iter().zip(small.iter()).zip(places.by_ref()).map(|((c, e), place)| {
-                let unit = u64::conditional_select(&0, &step, ones.is_one(place));
+                let unit = u64::conditional_select(&0, &step, is_one(place));
                 // The sign, spread over the word, adds q to a negative error.
                 let e = i64::from(*e);
                 let e = (e as u64).wrapping_add(q.value() & (e >> 63) as u64);

@@ -43,8 +43,8 @@ impl MatrixClient<InspireTwo> for Client {
         let secret = self.encryption.secret(rng);
         let [first, second] = params.bits();
         let mut vector = |which, words: u64, place: u64, bits| {
-            let one = OneHot::new(place as u32, 1);
-            self.encryption.vector(which, words as usize, one, bits, &secret, rng)
+            let mut one = OneHot::new(place as u32, 1);
+            self.encryption.vector(which, words as usize, |place| one.is_one(place), bits, &secret, rng)
         };
         let columns = vector(0, params.columns(), column, first);
         let blocks = vector(1, params.picks(), block, second);

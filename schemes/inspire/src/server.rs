@@ -48,7 +48,7 @@ fn write_weights(
     out: &dyn Sink,
 ) -> Result<()> {
     let packed = PackedGroups::new(params.packing(), params.bits(), MaskLayout::Whole)?;
-    write_packed(params.layout(), Section::Resident, &packed, packed.together(groups), out)
+    write_packed(0, params.layout(), Section::Resident, &packed, packed.together(groups), out)
 }
 
 /// The polynomials of a part's groups.

@@ -9,7 +9,7 @@ use sotto_silent::message::Query;
 use sotto_silent::one_hot::OneHot;
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::VectorEncryptor;
-use sotto_silent::{MatrixClient, MatrixLiteral as _, Params, SumClient};
+use sotto_silent::{BatchClient, MatrixClient, MatrixLiteral as _, Params, SumClient};
 
 /// A client that holds the masks of a table's answers.
 pub struct Client {
@@ -22,7 +22,8 @@ impl MatrixClient<YpirSp> for Client {
 
     fn new(params: &Params<YpirSp>, masks: MaskDownload) -> Result<Self> {
         let masks = masks.finish(&params.masks())?;
-        Ok(Client { encryption: VectorEncryptor::new(params.records as usize, PlainModulus::BYTE)?, masks })
+        let sizes = (params.buckets() as usize, params.bucket_records() as usize);
+        Ok(Client { encryption: VectorEncryptor::of_buckets(sizes, PlainModulus::BYTE)?, masks })
     }
 
     fn query(
@@ -34,15 +35,54 @@ impl MatrixClient<YpirSp> for Client {
         self.query_sum(params, record, 1, rng)
     }
 
-    /// The paper's Extract: decrypt each packed ciphertext, and round to the nearest number.
+    /// The sum of the buckets' records: all vectors but that of the record's bucket are of zeros. So the
+    /// record of a bucket is selected by no secret.
     fn recover(&self, params: &Params<YpirSp>, secret: SecretKey, answer: Vec<Vec<u64>>) -> Result<Vec<u8>> {
-        let mut record = Vec::with_capacity(answer.len() * params.samples());
-        for (mask, body) in self.masks.iter().zip(&answer) {
-            let numbers = self.encryption.few_numbers(&secret, params.bits(), params.samples(), mask, body);
-            record.extend(numbers.iter().map(|number| *number as u8));
+        let mut records = self.recover_buckets(params, secret, answer)?.into_iter();
+        let mut sum = records.next().unwrap_or_default();
+        for record in records {
+            sum.iter_mut().zip(record).for_each(|(sum, byte)| *sum = sum.wrapping_add(byte));
         }
-        Ok(record)
+        Ok(sum)
     }
+}
+
+impl BatchClient<YpirSp> for Client {
+    /// The paper's Query for each bucket, under one fresh secret, and the packing keys of that secret.
+    fn query_buckets(
+        &self,
+        params: &Params<YpirSp>,
+        places: &[u64],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Query, SecretKey)> {
+        let (fields, secret) = self.encryption.one_each(sizes(params), places, params.bits(), rng);
+        Ok((Query(fields), secret))
+    }
+
+    /// The paper's Extract: decrypt each packed ciphertext, and round to the nearest number.
+    fn recover_buckets(
+        &self,
+        params: &Params<YpirSp>,
+        secret: SecretKey,
+        answer: Vec<Vec<u64>>,
+    ) -> Result<Vec<Vec<u8>>> {
+        let groups = params.groups() as usize;
+        let record = |(masks, bodies): (&[Vec<u64>], &[Vec<u64>])| {
+            let mut record = Vec::with_capacity(groups * params.samples());
+            for (mask, body) in masks.iter().zip(bodies) {
+                let numbers =
+                    self.encryption.few_numbers(&secret, params.bits(), params.samples(), mask, body);
+                record.extend(numbers.iter().map(|number| *number as u8));
+            }
+            record
+        };
+        Ok(self.masks.chunks(groups).zip(answer.chunks(groups)).map(record).collect())
+    }
+}
+
+/// Words of a vector, and numbers that are packed together.
+fn sizes(params: &Params<YpirSp>) -> (usize, usize) {
+    (params.bucket_records() as usize, params.samples())
 }
 
 impl SumClient<YpirSp> for Client {
@@ -58,8 +98,7 @@ impl SumClient<YpirSp> for Client {
         rng: &mut dyn CryptoRng,
     ) -> Result<(Query, SecretKey)> {
         let ones = OneHot::new(first as u32, ones);
-        let sizes = (params.records as usize, params.samples());
-        let (fields, secret) = self.encryption.sum(sizes, ones, params.bits(), rng);
+        let (fields, secret) = self.encryption.sum(sizes(params), ones, params.bits(), rng);
         Ok((Query(fields), secret))
     }
 }

@@ -20,7 +20,8 @@
 //!
 //! The table is a matrix D of signed bytes, `l` rows by `m` columns; a record is one column. A new
 //! client sends an encrypted unit vector and the keys that pack the products. The masks of answers,
-//! which no query changes, it fetches once an epoch. README.md has the symbol table, the deviations
+//! which no query changes, it fetches once an epoch. Of a table of several buckets a query has a
+//! vector for each, under one secret and with one set of keys. README.md has the symbol table, the deviations
 //! from the papers, and the heuristics.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -47,7 +48,7 @@ impl Method for YpirSp {
         client_keeps: "masks of answers for each table and epoch, the same for every client",
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
-    const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().sum().parts();
+    const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().sum().batch().parts();
     type Literal = literal::ParamsLiteral;
     type Keys = ();
     type Prepare = MaskDownload;

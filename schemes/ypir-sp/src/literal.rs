@@ -24,6 +24,12 @@ pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 /// query's words.
 pub const MAX_RECORDS: u64 = 1 << 20;
 
+/// Maximum number of buckets.
+pub const MAX_BUCKETS: u64 = 1 << 10;
+
+/// Maximum bytes of the records, one of each bucket, that an answer brings.
+pub const MAX_ANSWERED_BYTES: u64 = 1 << 24;
+
 /// The plain modulus: each signed byte of a record is a number.
 const PLAIN: PlainModulus = PlainModulus::BYTE;
 
@@ -46,8 +52,11 @@ pub struct ParamsLiteral {
     pub set: String,
     /// Bytes in a record: rows of the matrix, `l`.
     pub record_bytes: u64,
-    /// Number of records: columns of the matrix, `m`.
+    /// Number of records, of all buckets together. Those of a bucket are the columns of its matrix, `m`.
     pub records: u64,
+    /// Equal buckets, of each of which a query brings a record; left out if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<u64>,
     /// Bytes of a record that are packed together: 2048, with two keys, or 1024, with one.
     pub samples: u64,
     /// Bits of a query's word that are sent.
@@ -67,7 +76,7 @@ impl ParamsLiteral {
         MessageBits { query: self.query_bits.into(), keys: self.key_bits.into(), mask, body }
     }
 
-    /// Packed ciphertexts of a record.
+    /// Packed ciphertexts of a record; an answer has those of a record of each bucket.
     pub fn groups(&self) -> u64 {
         self.record_bytes.div_ceil(self.samples.max(1))
     }
@@ -82,9 +91,9 @@ impl ParamsLiteral {
         PLAIN.packing().bodies() as u64 * if self.samples() == N { 2 } else { 1 }
     }
 
-    /// The layout of the matrix.
+    /// The layout of a bucket's matrix.
     pub fn layout(&self) -> PanelLayout {
-        PanelLayout::new(self.record_bytes as usize, self.records as usize)
+        PanelLayout::new(self.record_bytes as usize, self.bucket_records() as usize)
     }
 
     /// The bodies of some groups' packed ciphertexts.
@@ -97,23 +106,41 @@ impl ParamsLiteral {
         Groups::of(PLAIN, self.samples(), self.record_bytes as usize, 1)
     }
 
-    /// Bytes of the weights after the matrix.
+    /// Bytes of the weights of all buckets.
     pub fn weight_bytes(&self) -> u64 {
-        self.packing().bytes(MaskLayout::ARTIFACT)
+        self.buckets() * self.packing().bytes(MaskLayout::ARTIFACT)
     }
 
-    /// Bytes of the image: the matrix, rows padded to 64 and columns to 4, and the weights.
+    /// Bytes of a bucket: the matrix, rows padded to 64 and columns to 4, and the weights.
+    pub fn bucket_bytes(&self) -> u64 {
+        let matrix = self.record_bytes.next_multiple_of(64) * self.bucket_records().next_multiple_of(4);
+        matrix + self.packing().bytes(MaskLayout::ARTIFACT)
+    }
+
+    /// Bytes of the image: all buckets.
     pub fn image_bytes(&self) -> u64 {
-        self.record_bytes.next_multiple_of(64) * self.records.next_multiple_of(4) + self.weight_bytes()
+        self.buckets() * self.bucket_bytes()
+    }
+
+    /// Samples of ring-LWE under one secret, coefficient by coefficient: the words of all vectors, and
+    /// the keys.
+    pub fn samples_of_secret(&self) -> u64 {
+        self.records + self.key_bodies() * N as u64
     }
 }
 
 impl MatrixLiteral for ParamsLiteral {
     fn select(shape: &TableShape) -> Result<Self> {
-        let too_large =
-            "it needs more than 2^20 records of at most 2^20 bytes, or their noise leaves no margin";
+        let too_large = "it needs more than 2^20 records of at most 2^20 bytes, or records of more than 2^24 bytes of \
+                         all buckets, or their noise leaves no margin";
+        // Buckets are alike: one is divided, and the others with it.
+        let bucket = TableShape { rows: shape.rows / shape.buckets.max(1), ..shape.clone() };
         cheapest(shape, too_large, || {
-            let cuts = cuts(shape, N as u64, MAX_RECORD_BYTES).filter(|cut| cut.records <= MAX_RECORDS);
+            let fits = |cut: &MatrixShape| {
+                cut.records.saturating_mul(shape.buckets) <= MAX_RECORDS
+                    && cut.record_bytes * shape.buckets <= MAX_ANSWERED_BYTES
+            };
+            let cuts = cuts(&bucket, N as u64, MAX_RECORD_BYTES).filter(fits);
             cuts.flat_map(|cut| SAMPLES.map(|samples| (cut, samples))).filter_map(|(cut, samples)| {
                 let literal = word_sizes(shape, &cut, samples)?;
                 Some((price(shape, &cut, &literal.costs()), literal))
@@ -125,6 +152,21 @@ impl MatrixLiteral for ParamsLiteral {
         limits::public(&self.set, &self.seed)?;
         in_range("record_bytes", self.record_bytes, MAX_RECORD_BYTES)?;
         in_range("records", self.records, MAX_RECORDS)?;
+        if let Some(buckets) = self.buckets {
+            in_range("buckets", buckets, MAX_BUCKETS)?;
+            if buckets == 1 || !self.records.is_multiple_of(buckets) {
+                return Err(field(
+                    "buckets",
+                    "must divide the records, and be left out if there is one".to_owned(),
+                ));
+            }
+            if buckets * self.record_bytes > MAX_ANSWERED_BYTES {
+                return Err(field(
+                    "buckets",
+                    format!("must have at most {MAX_ANSWERED_BYTES} bytes in an answer"),
+                ));
+            }
+        }
         if !SAMPLES.contains(&self.samples) {
             return Err(field("samples", format!("must be one of {SAMPLES:?}")));
         }
@@ -140,30 +182,38 @@ impl MatrixLiteral for ParamsLiteral {
         [self.records, self.record_bytes]
     }
 
-    /// The words of the vector, and the bodies of the keys.
+    fn buckets(&self) -> u64 {
+        self.buckets.unwrap_or(1)
+    }
+
+    /// The words of each bucket's vector, and the bodies of the keys, which are for all of them.
     fn query(&self) -> Format {
         let bits = self.bits();
-        Format::of(Field::residues(self.records, bits.query))
+        Format::default()
+            .and(self.buckets(), Field::residues(self.bucket_records(), bits.query))
             .and(self.key_bodies(), Field::residues(N as u64, bits.keys))
     }
 
-    /// The body of a packed ciphertext for each group.
+    /// The body of a packed ciphertext for each group, bucket by bucket.
     fn answer(&self) -> Format {
-        self.bodies(self.groups())
+        self.bodies(self.buckets() * self.groups())
     }
 
     fn masks(&self) -> Format {
-        Format::default().and(self.groups(), Field::words(N as u64, self.bits().mask))
+        let mask = Field::words(N as u64, self.bits().mask);
+        Format::default().and(self.buckets() * self.groups(), mask)
     }
 
     fn failure_log2(&self) -> f64 {
-        bound::few_failure_log2(self.samples(), self.record_bytes, self.records, PLAIN, self.bits())
+        let (numbers, words) = (self.buckets() * self.record_bytes, self.bucket_records());
+        bound::few_failure_log2(self.samples(), numbers, words, PLAIN, self.bits())
     }
 
     /// Work of an answer: both passes read their tables once, and each coefficient is packed.
     fn work(&self) -> Costs {
         Costs {
-            server_ops: self.image_bytes() * work::READ_BYTE + self.groups() * N as u64 * PACKED_OPS,
+            server_ops: self.image_bytes() * work::READ_BYTE
+                + self.buckets() * self.groups() * N as u64 * PACKED_OPS,
             client_ops: KEYS_OPS * self.key_bodies() / KEY_BODIES as u64 + self.records * WORD_OPS,
             resident_bytes: self.image_bytes(),
             ..Costs::default()
@@ -172,14 +222,16 @@ impl MatrixLiteral for ParamsLiteral {
 
     fn details(&self) -> Vec<(&'static str, String)> {
         let ([errors, roundings], margin) =
-            bound::few_variances_and_margin(self.samples(), self.records, PLAIN, self.bits());
+            bound::few_variances_and_margin(self.samples(), self.bucket_records(), PLAIN, self.bits());
         vec![
             ("l", self.record_bytes.to_string()),
-            ("m", self.records.to_string()),
+            ("m", self.bucket_records().to_string()),
+            ("buckets", self.buckets().to_string()),
+            ("samples of a secret", self.samples_of_secret().to_string()),
             ("d", N.to_string()),
             ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
             ("sigma", SIGMA.to_string()),
-            ("packed ciphertexts", self.groups().to_string()),
+            ("packed ciphertexts", (self.buckets() * self.groups()).to_string()),
             ("bytes of masks", self.masks().bytes().to_string()),
             ("byte planes", self.query_bits.div_ceil(8).to_string()),
             ("bytes of weights", self.weight_bytes().to_string()),
@@ -192,11 +244,13 @@ impl MatrixLiteral for ParamsLiteral {
 /// The word sizes with the fewest bytes of a lookup, which trade noise against each other: of query and
 /// answer, and a share of the masks.
 fn word_sizes(shape: &TableShape, cut: &MatrixShape, samples: u64) -> Option<ParamsLiteral> {
-    let (required, MatrixShape { record_bytes, records, .. }) = (cut.required_failure_log2(shape), *cut);
+    let (required, record_bytes) = (cut.required_failure_log2(shape), cut.record_bytes);
+    let (records, buckets) = (cut.records * shape.buckets, (shape.buckets > 1).then_some(shape.buckets));
     let literal = |query_bits, key_bits, answer_bits| ParamsLiteral {
         set: SET.into(),
         record_bytes,
         records,
+        buckets,
         samples,
         query_bits,
         key_bits,

@@ -4,85 +4,171 @@
 use crate::YpirSp;
 use sotto_core::{Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_silent::groups::MaskLayout;
-use sotto_silent::matrix::{ByteChange, Matrix, change_panels, write_matrix};
+use sotto_silent::matrix::{
+    ByteChange, JoinedRecords, Matrix, RecordRange, SectionOffset, change_panels, write_matrix,
+};
 use sotto_silent::message::{Partial, PartialFormat, Query};
 use sotto_silent::packed_groups::{PackedGroups, write_packed};
 use sotto_silent::packed_matrix::{BATCH, GroupRange, PackedMatrix, PackedQuery};
 use sotto_silent::pieces::{PartSection, Piece};
-use sotto_silent::{MatrixServer, Params};
+use sotto_silent::{MatrixLiteral as _, MatrixServer, Params};
+use std::borrow::Cow;
 
 /// An open table, or some groups of one.
+///
+/// A table of several buckets is that many tables of one bucket, each with a matrix and weights of
+/// its own; only the packing keys of a query are for all of them.
 pub struct Server {
-    matrix: PackedMatrix,
+    buckets: Vec<PackedMatrix>,
 }
 
-/// The layout of the weights, and their packing.
-fn packed(params: &Params<YpirSp>) -> Result<PackedGroups> {
-    PackedGroups::new(params.packing(), params.bits(), MaskLayout::ARTIFACT)
+/// A bucket while it is written: where its matrix begins, and the weights behind it.
+struct Bucket {
+    number: usize,
+    matrix: SectionOffset,
+    packed: PackedGroups,
 }
 
-/// The groups of a part.
-fn share(params: &Params<YpirSp>, cut: PartIndex) -> GroupRange {
-    GroupRange::share(&params.layout(), &params.packing(), (cut, 1), MaskLayout::ARTIFACT)
+/// The buckets of a table.
+fn buckets(params: &Params<YpirSp>) -> Result<Vec<Bucket>> {
+    let bucket = |number: u64| {
+        let masks = MaskLayout::Artifact { start: number * (params.masks().bytes() / params.buckets()) };
+        let matrix = SectionOffset { section: Section::Resident, start: number * params.bucket_bytes() };
+        let packed = PackedGroups::new(params.packing(), params.bits(), masks)?;
+        Ok(Bucket { number: number as usize, matrix, packed })
+    };
+    (0..params.buckets()).map(bucket).collect()
+}
+
+impl Bucket {
+    /// Writes weights and masks of some groups.
+    fn write(
+        &self,
+        params: &Params<YpirSp>,
+        groups: impl Iterator<Item = usize>,
+        out: &dyn Sink,
+    ) -> Result<()> {
+        write_packed(
+            self.number,
+            params.layout(),
+            self.matrix,
+            &self.packed,
+            self.packed.together(groups),
+            out,
+        )
+    }
+}
+
+/// The changes of each bucket, by the records' numbers there.
+fn by_bucket<'a>(params: &Params<YpirSp>, changes: &'a [RecordChange]) -> Vec<Cow<'a, [RecordChange]>> {
+    if params.buckets() == 1 {
+        return vec![Cow::Borrowed(changes)];
+    }
+    let records = params.bucket_records();
+    let mut sorted = vec![Vec::new(); params.buckets() as usize];
+    for change in changes {
+        if let Some(bucket) = sorted.get_mut((change.record / records) as usize) {
+            bucket.push(RecordChange { record: change.record % records, ..change.clone() });
+        }
+    }
+    sorted.into_iter().map(Cow::Owned).collect()
+}
+
+/// The groups of a part, bucket by bucket.
+fn shares(params: &Params<YpirSp>, cut: PartIndex) -> Vec<GroupRange> {
+    let buckets = params.buckets() as usize;
+    GroupRange::shares(buckets, &params.layout(), &params.packing(), cut, MaskLayout::ARTIFACT)
 }
 
 impl MatrixServer<YpirSp> for Server {
     const BATCH: usize = BATCH;
-    type Expanded = PackedQuery;
+    /// The vector of each bucket.
+    type Expanded = Vec<PackedQuery>;
     type Joiner = ();
 
     fn pieces(params: &Params<YpirSp>, cut: PartIndex) -> Vec<Piece> {
-        share(params, cut).pieces
+        shares(params, cut).into_iter().flat_map(|share| share.pieces).collect()
     }
 
     fn write(params: &Params<YpirSp>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
-        let (layout, packed) = (params.layout(), packed(params)?);
-        write_matrix(layout, Section::Resident, rows, out)?;
-        write_packed(layout, Section::Resident, &packed, packed.together(0..params.packing().count()), out)
+        let records = params.bucket_records();
+        for bucket in buckets(params)? {
+            let first = bucket.number as u64 * records;
+            let rows = RecordRange { rows, range: first..first + records };
+            write_matrix(params.layout(), bucket.matrix, &rows, out)?;
+            bucket.write(params, 0..params.packing().count(), out)?;
+        }
+        Ok(())
     }
 
     /// The changed bytes, and the weights of every group that they touch. Queries do not depend on the
     /// table, so nothing changes for clients.
     fn update_image(params: &Params<YpirSp>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-        let (layout, packed) = (params.layout(), packed(params)?);
-        // A panel belongs to one group.
         let samples = params.samples();
+        // A panel belongs to one group.
         let group = |entries: &[ByteChange]| Ok(entries.first().map(|entry| entry.row as usize / samples));
-        let touched = change_panels(layout, Section::Resident, changes, out, group)?;
-        write_packed(layout, Section::Resident, &packed, packed.together(touched.into_iter().flatten()), out)
+        let changed = by_bucket(params, changes);
+        for bucket in buckets(params)? {
+            let Some(changes) = changed.get(bucket.number).filter(|changes| !changes.is_empty()) else {
+                continue;
+            };
+            let touched = change_panels(params.layout(), bucket.matrix, changes, out, group)?;
+            bucket.write(params, touched.into_iter().flatten(), out)?;
+        }
+        Ok(())
     }
 
     fn records(params: &Params<YpirSp>, held: PartSection) -> Box<dyn RecordSource> {
-        Matrix::new(params.layout(), held, 0).records()
+        let bucket =
+            |number| Matrix::new(params.layout(), held.clone(), number * GroupRange::PIECES).records();
+        Box::new(JoinedRecords((0..params.buckets() as usize).map(bucket).collect()))
     }
 
     fn max_parts(params: &Params<YpirSp>) -> u32 {
-        params.packing().count() as u32
+        (params.buckets() * params.groups()) as u32
     }
 
     fn partial(params: &Params<YpirSp>, cut: PartIndex) -> PartialFormat {
-        let groups = share(params, cut).groups.len() as u64;
-        PartialFormat { ciphers: params.bodies(groups), ..PartialFormat::default() }
+        let groups: usize = shares(params, cut).iter().map(|share| share.groups.len()).sum();
+        PartialFormat { ciphers: params.bodies(groups as u64), ..PartialFormat::default() }
     }
 
     fn open(params: &Params<YpirSp>, cut: PartIndex, held: PartSection) -> Result<Self> {
         let bits = (params.bits(), MaskLayout::ARTIFACT);
-        Ok(Server { matrix: PackedMatrix::new(&share(params, cut), bits, held, 0)? })
+        let bucket = |(number, share): (usize, &GroupRange)| {
+            PackedMatrix::new(share, bits, held.clone(), number * GroupRange::PIECES)
+        };
+        Ok(Server { buckets: shares(params, cut).iter().enumerate().map(bucket).collect::<Result<_>>()? })
     }
 
     fn joiner(_: &Params<YpirSp>) -> Result<()> {
         Ok(())
     }
 
-    fn expand(&self, _: &Params<YpirSp>, (): &(), Query(fields): &Query) -> Result<PackedQuery> {
-        let (words, keys) = fields.split_first().ok_or(Misuse::Rule("a query must have fields"))?;
-        self.matrix.expand(words, keys)
+    fn expand(&self, _: &Params<YpirSp>, (): &(), Query(fields): &Query) -> Result<Vec<PackedQuery>> {
+        let (vectors, keys) = fields.split_at_checked(self.buckets.len()).ok_or(FIELDS)?;
+        let keys = self.buckets.first().ok_or(FIELDS)?.keys(keys)?;
+        Ok(self
+            .buckets
+            .iter()
+            .zip(vectors)
+            .map(|(bucket, words)| bucket.with_keys(words, keys.clone()))
+            .collect())
     }
 
     /// The paper's Answer: multiply the matrix by the words of a few queries in one pass; then pack
-    /// the products, in one pass over the weights, with the keys of each query.
-    fn pass(&self, _: &Params<YpirSp>, queries: &[PackedQuery]) -> Vec<Partial> {
-        let ciphers = self.matrix.pass(&queries.iter().collect::<Vec<_>>());
-        ciphers.into_iter().map(|ciphers| Partial { ciphers, ..Partial::default() }).collect()
+    /// the products, in one pass over the weights, with the keys of each query. One bucket after the
+    /// other.
+    fn pass(&self, _: &Params<YpirSp>, queries: &[Vec<PackedQuery>]) -> Vec<Partial> {
+        let mut partials = vec![Partial::default(); queries.len()];
+        for (number, bucket) in self.buckets.iter().enumerate() {
+            let vectors: Vec<&PackedQuery> = queries.iter().filter_map(|query| query.get(number)).collect();
+            for (partial, ciphers) in partials.iter_mut().zip(bucket.pass(&vectors)) {
+                partial.ciphers.extend(ciphers);
+            }
+        }
+        partials
     }
 }
+
+const FIELDS: Misuse = Misuse::Rule("a query must have a vector for each bucket, and keys");

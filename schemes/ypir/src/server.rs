@@ -50,7 +50,7 @@ fn share(params: &Params<Ypir>, cut: PartIndex) -> GroupRange {
 fn write_weights(params: &Params<Ypir>, groups: impl Iterator<Item = usize>, out: &dyn Sink) -> Result<()> {
     let packed = PackedGroups::new(params.packing(), params.bits(), MaskLayout::ARTIFACT)?;
     let second = SectionOffset { section: Section::Resident, start: params.cut().first_bytes() };
-    write_packed(params.cut().second(), second, &packed, packed.together(groups), out)
+    write_packed(0, params.cut().second(), second, &packed, packed.together(groups), out)
 }
 
 impl MatrixServer<Ypir> for Server {

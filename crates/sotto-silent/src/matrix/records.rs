@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use sotto_core::{Misuse, RecordSource, Result};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS};
+use std::ops::Range;
 
 /// Columns that one thread reads, panel after panel: a run of them is contiguous in a panel, and a
 /// single one would take one byte of every four.
@@ -132,5 +133,70 @@ impl RecordSource for StackedColumns<'_> {
             record.iter_mut().zip(bytes).for_each(|(out, byte)| *out = *byte);
         }
         Ok(())
+    }
+}
+
+/// Some consecutive records of a table.
+pub struct RecordRange<'a> {
+    /// The records of the table.
+    pub rows: &'a dyn RecordSource,
+    /// Those in the range.
+    pub range: Range<u64>,
+}
+
+impl RecordSource for RecordRange<'_> {
+    fn records(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.rows.record_bytes()
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        self.rows.read(self.range.start.saturating_add(first), out)
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.rows.read_part(self.range.start.saturating_add(record), offset, out)
+    }
+}
+
+/// The records of several buckets, which have equally many, one bucket after the other.
+pub struct JoinedRecords(pub Vec<Box<dyn RecordSource>>);
+
+impl JoinedRecords {
+    /// The bucket of a record, the record's number there, and those from it on to the bucket's end.
+    fn place(&self, record: u64) -> Result<(&dyn RecordSource, u64, u64)> {
+        let each = self.0.first().map_or(1, |bucket| bucket.records().max(1));
+        let bucket = usize::try_from(record / each).ok().and_then(|bucket| self.0.get(bucket));
+        let bucket = bucket.ok_or(Misuse::IndexPastEnd { index: record, len: self.records() })?;
+        Ok((bucket.as_ref(), record % each, each - record % each))
+    }
+}
+
+impl RecordSource for JoinedRecords {
+    fn records(&self) -> u64 {
+        self.0.iter().map(|bucket| bucket.records()).sum()
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.0.first().map_or(1, |bucket| bucket.record_bytes())
+    }
+
+    fn read(&self, mut first: u64, mut out: &mut [u8]) -> Result<()> {
+        while !out.is_empty() {
+            let (bucket, record, left) = self.place(first)?;
+            let bytes = (left as usize).saturating_mul(self.record_bytes()).min(out.len());
+            let (now, rest) = std::mem::take(&mut out).split_at_mut(bytes);
+            bucket.read(record, now)?;
+            (first, out) = (first + left, rest);
+        }
+        Ok(())
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        let (bucket, record, _) = self.place(record)?;
+        bucket.read_part(record, offset, out)
     }
 }

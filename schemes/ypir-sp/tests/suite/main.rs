@@ -7,6 +7,7 @@
     reason = "a failed check fails its test"
 )]
 
+mod buckets;
 mod noise;
 
 use sotto_core::{Artifact, Image as _, RecordChange, Section, UpdateImage};
@@ -28,8 +29,8 @@ fn literal(
     [query_bits, key_bits]: [u8; 2],
     answer_bits: [u8; 2],
 ) -> ParamsLiteral {
-    let (set, seed) = (SET.into(), PUBLIC_SEED);
-    ParamsLiteral { set, record_bytes, records, samples, query_bits, key_bits, answer_bits, seed }
+    let (set, seed, buckets) = (SET.into(), PUBLIC_SEED, None);
+    ParamsLiteral { set, record_bytes, records, buckets, samples, query_bits, key_bits, answer_bits, seed }
 }
 
 /// Records of several groups, the last of which is not full; of less than a group; of one byte.
