@@ -1,5 +1,6 @@
 //! The lookups to record: one for each scheme of the registry, and one for each layer, of tables that
-//! are asked by key, symmetric, or asked for several rows at once; one of a publisher with two keys; a
+//! are asked by key, symmetric, or asked for several rows at once, in as many tables as there are
+//! buckets and in one of all buckets; one of a publisher with two keys; a
 //! case's encoded tables, with catalogs that are signed again without the time of day; and seeds that
 //! anyone can compute.
 
@@ -80,7 +81,15 @@ impl Case {
                 case("ml-dsa-44", 100, 16, VectorLookup::Row(42), false),
             ]
         });
-        sotto_registry::SCHEMES.iter().map(|entry| Case::of(entry)).chain(layers)
+        let buckets = sotto_registry::SCHEMES.iter().filter(|entry| entry.id.0 == "ypir-sp/2");
+        let buckets = buckets.map(|entry| Case {
+            name: "pbc-1-ypir-sp".to_owned(),
+            row_bytes: 40,
+            rows: 300,
+            lookup: VectorLookup::Rows(ROWS.to_vec()),
+            ..Case::of(entry)
+        });
+        sotto_registry::SCHEMES.iter().map(|entry| Case::of(entry)).chain(layers).chain(buckets)
     }
 
     fn of(entry: &'static SchemeEntry) -> Self {

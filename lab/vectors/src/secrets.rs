@@ -9,14 +9,17 @@ use crate::write::RecordedExchange;
 use rand_core::Rng;
 use sotto_binding::vector::{VectorLookup, generator};
 use sotto_catalog::Hex32;
-use sotto_core::RecordIndex;
+use sotto_core::{Params as _, RecordIndex};
+use sotto_lattice::secret::SecretKey;
 use sotto_oprf::{Input, MaskVersion};
 use sotto_prg::ChaCha20Rng;
 use sotto_silent::lwe::encrypt::LweVectorEncryptor;
 use sotto_silent::lwe::ring::Ring;
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::VectorEncryptor as Silent;
+use sotto_silent::{MatrixLiteral as _, Params};
 use sotto_wire::{evaluate, hints, query};
+use ypir_sp::YpirSp;
 
 /// Bytes that a blind is drawn from, and more than any lookup draws.
 const BLIND_BYTES: usize = 64;
@@ -41,14 +44,33 @@ impl Secrets<'_> {
             |numbers: &[i32]| numbers.iter().flat_map(|number| (*number as i16).to_le_bytes()).collect();
         Ok(match self.case.entry.id.0 {
             "simplepir/1" => vec![("s", numbers(&LweVectorEncryptor::new(Ring::new()?, 0).secret(rng)))],
-            "ypir-sp/2" => {
-                let secret = Silent::new(0, PlainModulus::BYTE)?.secret(rng);
-                vec![("s", numbers(secret.coefficients()))]
-            }
+            "ypir-sp/2" => vec![("s", numbers(self.ypir_sp()?.coefficients()))],
             _ if self.case.name == "oprf-1" => vec![("blind", self.blind(after)?)],
             _ if self.case.entry.state.is_some() => vec![("state", self.state()?)],
             _ => Vec::new(),
         })
+    }
+
+    /// The secret of the only query, whose keys are the recorded ones. A client of a stack draws rows
+    /// before it.
+    fn ypir_sp(&self) -> Result<SecretKey, Failure> {
+        let params = Params::<YpirSp>::check(serde_json::from_slice(&self.table.params())?)?;
+        let (buckets, words) = (params.buckets() as usize, params.bucket_records() as usize);
+        let (encryption, places) =
+            (Silent::of_buckets((buckets, words), PlainModulus::BYTE)?, vec![0; buckets]);
+        let mut asked = self.exchanges.iter().filter(|exchange| exchange.request.path.ends_with("/ask"));
+        let sent = asked.next().and_then(|exchange| exchange.request.body.get(query::HEAD_BYTES..));
+        let sent = sent.and_then(|mut query| params.query().take(&mut query)).ok_or("no query was sent")?;
+        for words_before in 0..MAX_DRAWN / 16 {
+            let mut rng = generator(&self.seed);
+            rng.fill_bytes(&mut vec![0; 4 * words_before]);
+            let sizes = (words, params.samples());
+            let (drawn, secret) = encryption.one_each(sizes, &places, params.bits(), &mut rng);
+            if drawn.get(buckets..) == sent.get(buckets..) {
+                return Ok(secret);
+            }
+        }
+        Err("the secret of the query was not drawn".into())
     }
 
     /// The 64 bytes that the blind was drawn from, the last of the lookup.

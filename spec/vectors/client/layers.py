@@ -11,7 +11,7 @@ from primitives import (
     ristretto_encode, ristretto_from, ristretto_times,
 )
 from recorded import Table, Vector, demand, table
-from schemes import looked_up, xor
+from schemes import looked_up, xor, ypir_sp_selected
 
 MASK64 = MASK << 32 | MASK
 
@@ -152,14 +152,18 @@ def at_once(vector: Vector) -> bytes:
     demand([layer["name"] for layer in stack["layers"]] == ["pbc/1"], "other layers")
     params = stack["layers"][0]["params"]
     copies, buckets, spare = params["copies"], params["buckets"], params["spare"]
-    demand(len(tables) == copies * buckets + (spare > 0), "another number of tables")
     demand(len(vector.text["rows"]) <= params["batch"], "more rows than one request may have")
-    # What each table was asked for, whatever the request.
-    answers = []
-    for number, of in enumerate(tables):
-        asked = looked_up(of)
-        demand(len(asked) == (spare if number == copies * buckets else 1), "another number of queries to a table")
-        answers.append(asked)
+    # Of each bucket, and then of the whole table: its table, the first row there, and what was asked for, whatever the request.
+    shards = []
+    for of in tables:
+        if vector.text["scheme"].startswith("ypir-sp/"):
+            found = ypir_sp_selected(of)
+            shards += [(of, of.catalog["rows"] // len(found) * bucket, [one]) for bucket, one in enumerate(found)]
+        else:
+            shards.append((of, 0, [(asked, record) for asked, record, _ in looked_up(of)]))
+    demand(len(shards) == copies * buckets + (spare > 0), "another number of buckets")
+    for number, (_, _, asked) in enumerate(shards):
+        demand(len(asked) == (spare if number == copies * buckets else 1), "another number of queries to a bucket")
     positions = Positions(params["rows"], bytes.fromhex(params["seed"]))
     places = lambda row: [(copies * buckets, row)] * (spare > 0) + [  # noqa: E731
         (copy * buckets + position % buckets, position // buckets)
@@ -168,10 +172,10 @@ def at_once(vector: Vector) -> bytes:
     out, whole = b"", {**tables[0].catalog, "rows": params["rows"]}
     for row in vector.text["rows"]:
         found = {
-            tables[number].row(record, place)
-            for number, place in places(row)
-            for asked, record, _ in answers[number]
-            if asked == tables[number].place(len(record), place)[0]
+            of.row(record, first + place)
+            for of, first, answers, place in ((*shards[number], place) for number, place in places(row))
+            for asked, record in answers
+            if asked == of.place(len(record), first + place)[0]
         }
         # Records have several rows: a query may be for another row of the same record, and brings this one too.
         demand(len(found) == 1, "no bucket of a row was asked for it, or its copies differ")
@@ -181,4 +185,4 @@ def at_once(vector: Vector) -> bytes:
     return out
 
 
-LAYERS = {"keyword-1": keyword, "oprf-1": symmetric, "pbc-1": at_once}
+LAYERS = {"keyword-1": keyword, "oprf-1": symmetric, "pbc-1": at_once, "pbc-1-ypir-sp": at_once}

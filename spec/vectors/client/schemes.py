@@ -154,30 +154,48 @@ def coefficients(slots: list[int], q: int) -> list[int]:
     return [x * share * pow(back, i, q) % q for i, x in enumerate(sums(values, back * back % q))]
 
 
-def ypir_sp(vector: Table) -> bytes:
-    params = vector.params("set", "record_bytes", "records", "samples", "query_bits", "key_bits", "answer_bits", "seed")
-    [(query, answer)], d, q = vector.asks(), 2048, 1125899904679937
-    l, m, g, b = params["record_bytes"], params["records"], params["samples"], params["query_bits"]
-    secret, wanted = numbers(vector.secrets["s"]), vector.place(l)[0]
+def ypir_sp_selected(of: Table) -> list[tuple[int | None, bytes]]:
+    """Of each bucket: the record that the query asks for, by its number in the table, and that record."""
+    fields = ("set", "record_bytes", "records", "buckets", "samples", "query_bits", "key_bits", "answer_bits", "seed")
+    params, [(query, answer)], d, q = of.params(*fields), of.asks(), 2048, 1125899904679937
+    l, g, b, buckets = params["record_bytes"], params["samples"], params["query_bits"], params.get("buckets", 1)
+    demand(buckets > 1 or "buckets" not in params, "one bucket has another text")
+    m, groups, (high, low) = params["records"] // buckets, -(-l // g), params["answer_bits"]
+    secret, masks = numbers(of.secrets["s"]), of.artifact("hint")
     demand(len(secret) == d and set(secret) <= {-1, 0, 1}, "a secret of another kind")
-    dropped = 1 << (50 - b)
-    words = None if query is None else bits(query[: -(-m * b // 8)], b, m)
-    for k in range(-(-m // d) if words else 0):
-        stream = (word & (1 << 50) - 1 for word in public_words(bytes.fromhex(params["seed"]), "silent query", k, 8))
-        block = coefficients([next(word for word in stream if word < q) for _ in range(d)], q)
-        for i, mask in enumerate(product(block, secret, q)[: m - k * d]):
-            one = (q + 2**7) // 2**8 if k * d + i == wanted else 0
-            error = (words[k * d + i] * dropped - mask - one) % q
-            demand(min(error, q - error) <= 10 * 3.2 + dropped, "the query does not ask for the record")
-    record, (high, low), masks = b"", params["answer_bits"], vector.artifact("hint")
-    demand(len(masks) == -(-l // g) * d * high // 8 and len(answer) == -(-l // g) * g * low // 8, "another size")
-    for group in range(-(-l // g)):
-        mask = bits(masks[d * high // 8 * group :][: d * high // 8], high, d)
-        body = bits(answer[g * low // 8 * group :][: g * low // 8], low, g)
-        # Masks and bodies are parts of q: x q / 2^high and y q / 2^low.
-        hidden = product(mask, secret, 1 << high)
-        record += bytes(round((y / 2**low - x / 2**high) * 2**8) % 2**8 for x, y in zip(hidden, body))
-    return record[:l]
+    demand(m * buckets == params["records"], "buckets of other sizes")
+    demand(len(masks) == buckets * groups * d * high // 8, "another size of masks")
+    demand(len(answer) == buckets * groups * g * low // 8, "another size of the answer")
+    vector, keys = -(-m * b // 8), (2 if g == d else 1) * d * params["key_bits"] // 8
+    demand(query is None or len(query) == buckets * vector + keys, "keys that are not sent once")
+    dropped, one, out = 1 << (50 - b), (q + 2**7) // 2**8, []
+    for bucket in range(buckets):
+        words, asked = None if query is None else bits(query[vector * bucket :][:vector], b, m), []
+        for k in range(-(-m // d) if words else 0):
+            number = bucket * -(-m // d) + k
+            stream = (word & (1 << 50) - 1 for word in public_words(bytes.fromhex(params["seed"]), "silent query", number, 8))
+            block = coefficients([next(word for word in stream if word < q) for _ in range(d)], q)
+            for i, mask in enumerate(product(block, secret, q)[: m - k * d]):
+                error = (words[k * d + i] * dropped - mask) % q
+                is_small = [min(x % q, -x % q) <= 10 * 3.2 + dropped for x in (error, error - one)]
+                demand(sum(is_small) == 1, "a word that is neither zero nor one")
+                asked += [bucket * m + k * d + i] * is_small[1]
+        demand(words is None or len(asked) == 1, "the query does not ask for a record of each bucket")
+        record = b""
+        for group in range(bucket * groups, bucket * groups + groups):
+            mask = bits(masks[d * high // 8 * group :][: d * high // 8], high, d)
+            body = bits(answer[g * low // 8 * group :][: g * low // 8], low, g)
+            # Masks and bodies are parts of q: x q / 2^high and y q / 2^low.
+            hidden = product(mask, secret, 1 << high)
+            record += bytes(round((y / 2**low - x / 2**high) * 2**8) % 2**8 for x, y in zip(hidden, body))
+        out.append((asked[0] if asked else None, record[:l]))
+    return out
+
+
+def ypir_sp(vector: Table) -> bytes:
+    [(asked, record)] = ypir_sp_selected(vector)
+    demand(asked in (None, vector.place(len(record))[0]), "the query does not ask for the record")
+    return record
 
 
 # checklist/1: ../../checklist.md

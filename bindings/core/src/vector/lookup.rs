@@ -127,14 +127,15 @@ fn open(config: SetupConfig, rng: &mut dyn CryptoRng, send: SendRequest<'_>) -> 
     Ok(session)
 }
 
-/// Fetches rows in one request, and opens them if they are masked.
+/// Fetches rows in one request, of a table of several buckets equally many of each, and opens them
+/// if they are masked.
 fn fetch(
     session: &mut Session,
     rows: &[u64],
     rng: &mut dyn CryptoRng,
     send: SendRequest<'_>,
 ) -> Result<Vec<Vec<u8>>, VectorError> {
-    let query = session.query(rows, rng)?;
+    let query = session.query_each_bucket(rows, rng)?;
     let requests = (0..).zip(query.requests());
     let responses = requests.map(|(server, request)| send(server, request)).collect::<Result<Vec<_>, _>>()?;
     let fetched = session.recover(query, &responses);
