@@ -1,6 +1,7 @@
 //! Encodes a table as a stack whose tables are the buckets of a batch code: one round fetches
 //! several rows, or the values of several keys.
 
+use crate::batch_sizes::code_sizes;
 use crate::ingest::{IngestOptions, IngestedTable, Notes, ingest};
 use crate::inspect::{SchemeInfo, describe};
 use crate::keys::validity;
@@ -80,7 +81,12 @@ pub fn encode_batch(
     // Where a row's copies are stored follows from the number of rows, so the headroom consists of
     // rows of zeros.
     let rows = table.rows().saturating_add(options.headroom);
-    let sizes = sizes(before.as_ref(), &options.table, rows, batch.max_lookups, each, out)?;
+    let shape = TableShape {
+        goal: options.goal,
+        set: options.set.clone(),
+        ..TableShape::new(rows, table.row_bytes() as u64, options.lookups_per_client)
+    };
+    let sizes = sizes(entry, before.as_ref(), &options.table, &shape, [batch.max_lookups, each], out)?;
     let params = Params::new(sizes, batch.seed);
     let code = params.code()?;
     let job = Job { entry, code: &code, options };
@@ -216,16 +222,17 @@ fn numbered(stack: &TableName, number: usize) -> Result<TableName> {
 /// code of an existing stack changes only its number of rows, since clients and servers know its
 /// tables.
 fn sizes(
+    entry: &SchemeEntry,
     before: Option<&Stack>,
     name: &TableName,
-    rows: u64,
-    max_lookups: usize,
-    each: usize,
+    shape: &TableShape,
+    [max_lookups, each]: [usize; 2],
     dir: &Path,
 ) -> Result<CodeSizes> {
+    let rows = shape.rows;
     let items = max_lookups.saturating_mul(each);
     let Some(before) = before else {
-        return Ok(CodeSizes::fit(rows, items).map_err(sotto_core::Error::from)?);
+        return Ok(code_sizes(entry, shape, items)?);
     };
     let elsewhere = |why: String| DbError::OtherStack { dir: dir.to_owned(), why };
     if before.stack != *name {

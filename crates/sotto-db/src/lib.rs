@@ -35,6 +35,7 @@
 //! | [`layout`] | chooses parameters and where the proofs of single rows are stored |
 //! | `rows_tree` | builds the hash tree over a table's rows and stores it in records |
 //! | [`batch`] | encodes a table as a stack whose tables are the buckets of a batch code |
+//! | [`batch_sizes`] | chooses the sizes of a batch code for a scheme |
 //! | [`audit`](mod@audit) | checks that an image holds the rows that its catalog commits to |
 //! | [`update`] | writes the image of the next epoch from a file of changed rows, re-encoding only what changed |
 //! | [`image`] | the image file: written once and atomically, then mapped |
@@ -57,6 +58,7 @@
 
 pub mod audit;
 pub mod batch;
+pub mod batch_sizes;
 pub mod encode;
 pub mod epoch;
 pub mod error;

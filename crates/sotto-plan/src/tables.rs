@@ -2,10 +2,10 @@
 //! batch code.
 
 use crate::workload::{TableData, Workload};
-use sotto_core::{Goal, SchemeEntry};
+use sotto_core::{Goal, SchemeEntry, TableShape};
 use sotto_db::RowProofs;
+use sotto_db::batch_sizes::code_sizes;
 use sotto_db::ingest::{ArrangementLimits, BandPolicy, CostModel, KeyArrangement, arrangement};
-use sotto_layers::batch_code::code;
 use sotto_oprf::OVERHEAD_BYTES;
 
 /// Tables of equal shape that a request queries equally often.
@@ -105,8 +105,13 @@ impl RequestTables {
         // rows.
         let rows = rows.saturating_add(room);
         let whole = |visits| TableGroup { rows, room: 0, ..whole(visits) };
-        let sizes =
-            code::CodeSizes::fit(rows, most.saturating_mul(each as usize)).map_err(|why| why.to_string())?;
+        let shape = TableShape {
+            goal: request.goal,
+            set: request.set.clone(),
+            ..TableShape::new(rows, row_bytes, work.lookups_per_epoch())
+        };
+        let items = most.saturating_mul(each as usize);
+        let sizes = code_sizes(entry, &shape, items).map_err(|why| why.to_string())?;
         let (buckets, bucket_rows) = ((sizes.copies * sizes.buckets) as u64, sizes.bucket_rows());
         let of_buckets = match entry.batch {
             Some(_) => TableGroup { rows: bucket_rows.saturating_mul(buckets), buckets, ..whole(1) },

@@ -104,6 +104,34 @@ fn large_rounds() {
     assert!(!folder.at("new").exists());
 }
 
+/// A few rows of a small table by one query with one set of keys, which is as large for one row.
+#[test]
+fn a_few_rows_share_keys() {
+    let folder = Folder::new();
+    let lines = |last: &str| (0..600).map(|i| format!("row {i}\n")).collect::<String>() + last;
+    let source = folder.write("rows.csv", lines("last\n"));
+    let scheme = ["--value", "1", "--row-bytes", "12", "--scheme", "ypir-sp", "--goal", "total-bytes"];
+    let encoded = encode(&folder, &source, &[&scheme[..], &["--batch", "5"]].concat());
+    let code = &encoded["code"];
+    assert_eq!((&encoded["tables"], &code["copies"], &code["spare"]), (&1.into(), &5.into(), &0.into()));
+    let server = Served::start(&[&folder.text("many")]);
+    let five = asked(&server, &["--row", "0,17,17,600,3"]);
+    assert_eq!(values(&five), ["row 0", "row 17", "row 17", "last", "row 3"]);
+    let one = asked(&server, &["--row", "7"]);
+    assert_eq!((&one["up_bytes"], &one["down_bytes"]), (&five["up_bytes"], &five["down_bytes"]));
+    drop(server);
+
+    // Five lookups in an ordinary table have five sets of keys.
+    let single = folder.text("single");
+    sotto(&[&["encode", &source, "--out", &single, "--json"], &scheme[..]].concat()).json();
+    let server = Served::start(&[&single]);
+    let args = ["get", "--server", &server.url, "--table", "single", "--no-cache", "--json"];
+    let apart = sotto(&[&args[..], &["--row", "0,17,17,600,3"]].concat()).json();
+    assert_eq!(values(&apart), values(&five));
+    let [together, apart] = [&five, &apart].map(|report| report["up_bytes"].as_u64().unwrap());
+    assert!(together * 3 < apart, "{together} {apart}");
+}
+
 #[test]
 fn keys_in_one_round() {
     let folder = Folder::new();

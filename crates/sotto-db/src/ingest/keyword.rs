@@ -1,6 +1,7 @@
 //! Reads keyword tables: each line is a key and its value. The file is read twice: first to arrange
 //! the keys as the scheme's costs suggest, then to write keys and values.
 
+use crate::batch_sizes::code_sizes;
 use crate::files::temp_file;
 use crate::ingest::error::IngestProblem;
 use crate::ingest::options::{BandPolicy, CostModel, FileOptions, KeywordOptions};
@@ -13,7 +14,6 @@ use crate::{DbError, Result};
 use sotto_catalog::{LayerEntry, Packing, TableKind, ValueKind, catalog};
 use sotto_core::{Goal, Misuse, ParamsReport, SumElement, TableShape};
 use sotto_layers::Keyword;
-use sotto_layers::batch_code::code;
 use sotto_layers::keyword::{
     self, BuildError, BuildOptions, KeyStats, KeywordBuilder, KeywordSizes, ValueWidth,
 };
@@ -348,10 +348,11 @@ impl CostModel {
     }
 
     /// Tables and lookups of one request: of one key, or of a whole round of a batch code.
-    fn parts(&self, probes: u32, rows: u64) -> Option<Vec<TableGroup>> {
+    fn parts(&self, probes: u32, rows: u64, row_bytes: u64) -> Option<Vec<TableGroup>> {
         let whole = |lookups| TableGroup { tables: 1, rows, buckets: 1, lookups };
         let Some(batch) = self.batch else { return Some(vec![whole(probes as usize)]) };
-        let sizes = code::CodeSizes::fit(rows, batch.saturating_mul(probes as usize)).ok()?;
+        let items = batch.saturating_mul(probes as usize);
+        let sizes = code_sizes(self.entry, &self.shape(rows, row_bytes, 1), items).ok()?;
         let (buckets, rows) = ((sizes.copies * sizes.buckets) as u64, sizes.bucket_rows());
         let of_buckets = match self.entry.batch {
             Some(_) => TableGroup { tables: 1, rows: rows * buckets, buckets, lookups: 1 },
@@ -365,7 +366,7 @@ impl CostModel {
     fn price(&self, probes: u32, sizes: KeywordSizes) -> Option<f64> {
         let KeywordSizes { rows, row_bytes, catalog_bytes } = sizes;
         let (mut up, mut down, mut once, mut work) = (0.0, 0.0, catalog_bytes as f64, 0.0);
-        for TableGroup { tables, rows, buckets, lookups } in self.parts(probes, rows)? {
+        for TableGroup { tables, rows, buckets, lookups } in self.parts(probes, rows, row_bytes)? {
             let report = self.report(rows, row_bytes, buckets)?;
             let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes).ok()?;
             catalog::gate(&report, &packing).ok()?;

@@ -82,6 +82,15 @@ impl CodeSizes {
         Ok(best)
     }
 
+    /// The code with a copy of the whole table for each item, of which each gets one lookup; `None` if
+    /// those are more copies than a code may have, or only one. Rows read and lookups are those of
+    /// lookups in the whole table, and no request fails.
+    pub fn copied(&self) -> Option<CodeSizes> {
+        let CodeSizes { rows, items, .. } = *self;
+        let sizes = CodeSizes { rows, items, copies: items, buckets: 1, spare: 0 };
+        (2..=MAX_COPIES).contains(&items).then_some(sizes)
+    }
+
     /// The price: rows read, in whole tables, times lookups.
     fn weight(&self) -> usize {
         (self.copies + self.spare) * self.lookups()

@@ -69,7 +69,9 @@ The tables take several copies of the rows on disk, and one more while they are 
 that the system can reclaim. Above ten rows this is less work for the server than separate lookups. B is \
 at most 4096, and less if a key may lie in several rows. A stack has at most \
 1024 tables, so for large rounds choose a scheme that holds all buckets in one table: vbpir, pirana, \
-fastpir, sealpir.
+fastpir, sealpir, ypir-sp. With these a round is one query to all buckets, under one secret, and keys that a \
+query has are sent once. For up to eight rows a small table is copied, with a bucket for each row, if that \
+saves a quarter of the bytes.
 
 With --symmetric a client learns the rows that the server grants and nothing else, even if it does not \
 follow the protocol. Each row is masked, and opens with one evaluation of an oblivious pseudorandom \
