@@ -48,6 +48,10 @@ struct ServerState {
 const FORMS: [(&str, &str); 3] =
     [("fspiral/1", "pack-2"), ("spiral/1", "stream-pack-4"), ("spiral/1", "paper-256k-30k")];
 
+/// Schemes whose messages about a table of buckets have other fields than those about one bucket, and
+/// how many buckets.
+const BUCKETS: [(&str, u64); 1] = [("ypir-sp/2", 3)];
+
 /// A table of three records at least, so that there is something to fold.
 const WIDE: Case = Case { rows: 3, row_bytes: 8192, fill: Fill::Random };
 
@@ -57,7 +61,11 @@ static FIXTURES: LazyLock<Vec<Fixture>> = LazyLock::new(|| {
         let entry: &'static SchemeEntry = find(id)?;
         Some(fixture(Table::encode_set(entry, WIDE, Some(set))))
     });
-    first_choices.chain(forms).collect()
+    let buckets = BUCKETS.iter().filter_map(|(id, buckets)| {
+        let entry: &'static SchemeEntry = find(id)?;
+        Some(fixture(Table::encode_buckets(entry, NARROW, *buckets)))
+    });
+    first_choices.chain(forms).chain(buckets).collect()
 });
 
 fn fixture(table: Table) -> Fixture {
