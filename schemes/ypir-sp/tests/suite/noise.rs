@@ -11,6 +11,7 @@ use sotto_silent::measure::{Errors, average, phases};
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_testkit::rng::seeded;
 use sotto_testkit::vectors::bytes;
+use sotto_ypir_sp::literal::ParamsLiteral;
 
 /// What is in the answers besides the numbers.
 fn noise(table: &Table, queries: u64) -> Errors {
@@ -22,7 +23,11 @@ fn noise(table: &Table, queries: u64) -> Errors {
         assert_eq!(record, table.row(index), "{label}");
         let secret = SecretKey::sample(&ring, LAW, &mut seeded(&label));
         let samples = table.params.samples();
-        for ((mask, body), numbers) in masks.iter().zip(&answer.0).zip(record.chunks(samples)) {
+        // The vectors of the other buckets are of zeros.
+        let (zeros, own) = (vec![0; record.len()], index / table.params.bucket_records());
+        let records = (0..table.params.buckets()).map(|bucket| if bucket == own { &record } else { &zeros });
+        let numbers = records.flat_map(|record| record.chunks(samples));
+        for ((mask, body), numbers) in masks.iter().zip(&answer.0).zip(numbers) {
             let phases = phases((&ring, &secret), table.params.bits(), samples, [mask, body]);
             for (phase, number) in phases.iter().zip(numbers) {
                 errors.add(*phase, f64::from(*number as i8), 256);
@@ -42,10 +47,11 @@ fn noise_is_what_the_formulas_say() {
         ("short words", literal([4096, 5000, 1024], [24, 50], [37, 37])),
         ("short masks", literal([4096, 3, 1024], [50, 50], [18, 18])),
         ("short bodies", literal([6000, 3, 2048], [50, 50], [37, 11])),
+        ("buckets", ParamsLiteral { buckets: Some(3), ..literal([2000, 6300, 1024], [24, 50], [37, 37]) }),
     ] {
         let records = bytes((literal.record_bytes * literal.records) as usize);
         let table = Table::checked(literal, records);
-        let (errors, records, bits) = (noise(&table, 2), table.params.records, table.params.bits());
+        let (errors, records, bits) = (noise(&table, 2), table.params.bucket_records(), table.params.bits());
         let samples = table.params.samples();
         let predicted = average((samples, PackingDigits::ONE), records, 2f64.powi(16) / 12.0, 1, bits);
         let apart = (errors.mean().log2() - predicted.log2()) / 2.0;
