@@ -37,6 +37,7 @@
 
 use super::{Inspiring, MaskReduction, PackStep};
 use crate::ring::ModulusLevel;
+use sotto_pages::HugeWords;
 
 /// Switches of a list whose digits are placed together: a cache line of each row.
 const TOGETHER: usize = 8;
@@ -49,9 +50,9 @@ const GAP: usize = 8;
 #[derive(Debug)]
 pub struct WeightColumns<'a> {
     packing: &'a Inspiring,
-    /// Values digit by digit: a row for each slot of bodies, in the order of cycles, and in it a
-    /// word for each `m`.
-    values: Vec<u64>,
+    /// Values digit by digit: a row for each slot of the transform along samples, and in it a word
+    /// for each `m`.
+    values: HugeWords<u64>,
     /// Digits of the switch that joins two lists, in slots; none where there is one list.
     pub last: Vec<Vec<u64>>,
     /// Mask of the packed ciphertext, in slots.
@@ -67,18 +68,19 @@ impl<'a> WeightColumns<'a> {
         let (n, l, rows) = (packing.ring.n(), packing.digits(), packing.along.n());
         assert!(rows == n || rows == 2 * packing.samples, "samples for which there are transforms");
         let mut descent = MaskReduction::new(packing, samples);
-        let mut values = vec![0; l * rows * n];
+        let mut values = HugeWords::zeroed(l * rows * n);
         let mut digits = vec![0; l * n];
-        let mut ahead = vec![vec![0; TOGETHER * l * n]; 2];
+        let mut ahead = vec![vec![[0; TOGETHER]; l * n]; 2];
+        let row_of = packing.along.cycles();
         let mut last = Vec::new();
         for step in 0..packing.steps() {
             descent.next(&mut digits);
             match PackStep::of(n, packing.samples, step) {
                 PackStep::Fold { swapped, to } => {
                     let ahead = &mut ahead[usize::from(swapped)];
-                    ahead[to % TOGETHER * l * n..][..l * n].copy_from_slice(&digits);
+                    ahead.iter_mut().zip(&digits).for_each(|(eight, x)| eight[to % TOGETHER] = *x);
                     if to.is_multiple_of(TOGETHER) {
-                        place([n, rows], (swapped, to), ahead, &mut values);
+                        place(n, &row_of, (swapped, to), ahead, &mut values);
                     }
                 }
                 PackStep::Join => last = digits.chunks_exact(n).map(|digit| packing.slots(digit)).collect(),
@@ -107,10 +109,13 @@ impl<'a> WeightColumns<'a> {
         let (rows, count) = (along.n(), out.len() / samples);
         assert!(out.len() == count * samples && first + count <= n, "columns of a key");
         let mut columns = vec![0; count * (rows + GAP)];
-        let values = self.values[digit * rows * n..].chunks_exact(n);
-        for (row, slot) in values.zip(along.cycles()) {
-            for (column, x) in columns.chunks_exact_mut(rows + GAP).zip(&row[first..]) {
-                column[slot] = *x;
+        let values = &self.values[digit * rows * n..][..rows * n];
+        // Eight rows at a time are a cache line of each column.
+        for (place, eight) in (0..rows).step_by(TOGETHER).zip(values.chunks_exact(TOGETHER * n)) {
+            let lines: [&[u64]; TOGETHER] = std::array::from_fn(|i| &eight[i * n + first..][..count]);
+            for (i, column) in columns.chunks_exact_mut(rows + GAP).enumerate() {
+                let cells = &mut column[place..place + TOGETHER];
+                cells.iter_mut().zip(&lines).for_each(|(cell, line)| *cell = line[i]);
             }
         }
         for (column, out) in columns.chunks_exact_mut(rows + GAP).zip(out.chunks_exact_mut(samples)) {
@@ -141,16 +146,30 @@ impl Inspiring {
 
 /// Places the digits of some switches of a list, from number `to` on: in the row of the slot of
 /// `psi^e`, those of `h` are at `-e h`, since the transform that follows uses powers of the
-/// inverse.
-fn place([n, rows]: [usize; 2], (swapped, to): (bool, usize), ahead: &[u64], values: &mut [u64]) {
-    let half = n / 2;
-    for (digit, values) in values.chunks_exact_mut(rows * n).enumerate() {
-        for place in 0..n {
-            let (cycle, k) = (place / half, place & (half - 1));
-            let row = &mut values[(cycle * rows / 2 + (k & (rows / 2 - 1))) * n..][..n];
+/// inverse. No two digits are at the same place. `row_of` has the row of each position in the order
+/// of cycles.
+fn place(
+    n: usize,
+    row_of: &[usize],
+    (swapped, to): (bool, usize),
+    ahead: &[[u64; TOGETHER]],
+    values: &mut [u64],
+) {
+    let (half, rows) = (n / 2, row_of.len());
+    for (values, ahead) in values.chunks_exact_mut(rows * n).zip(ahead.chunks_exact(n)) {
+        let cycles = ahead.chunks_exact(half).zip(row_of.chunks_exact(rows / 2)).enumerate();
+        for (cycle, (ahead, row_of)) in cycles {
             let onto = (cycle + usize::from(!swapped)) % 2 * half;
-            for (i, ahead) in ahead.chunks_exact(ahead.len() / TOGETHER).enumerate() {
-                row[onto + ((k + to + i) & (half - 1))] += ahead[digit * n + place];
+            for ((k, eight), row) in ahead.iter().enumerate().zip(row_of.iter().cycle()) {
+                let row = &mut values[row * n + onto..][..half];
+                let start = (k + to) & (half - 1);
+                if let Some(cells) = row[start..].first_chunk_mut::<TOGETHER>() {
+                    cells.copy_from_slice(eight);
+                } else {
+                    // The last few of a cycle go on at its start.
+                    let cells = (start..start + TOGETHER).map(|cell| cell & (half - 1));
+                    cells.zip(eight).for_each(|(cell, x)| row[cell] = *x);
+                }
             }
         }
     }
@@ -160,9 +179,9 @@ fn place([n, rows]: [usize; 2], (swapped, to): (bool, usize), ahead: &[u64], val
 /// first.
 const SWITCHES: usize = 4;
 
-/// Number of samples from which on transforms take less time than additions. At 256 they take the
-/// same time, at 128 more.
-const BY_TRANSFORMS: usize = 512;
+/// Number of samples from which on transforms take less time than additions: at 256 less than half,
+/// at 128 the same.
+const BY_TRANSFORMS: usize = 256;
 
 /// Columns that are transposed into rows together, and rows at once: a cache line of each.
 const TURNED: [usize; 2] = [64, 16];

@@ -10,6 +10,7 @@
 
 use super::{Inspiring, PackStep, put_rotated};
 use crate::ring::ModulusLevel;
+use sotto_pages::HugeWords;
 
 /// Slots that are transposed together: eight cache lines of each row.
 const TOGETHER: usize = 64;
@@ -29,7 +30,7 @@ pub(super) struct MaskReduction<'a> {
     packing: &'a Inspiring,
     /// Values with a row for each position of a mask's slot, and a column for each position in the
     /// transform of that row; see [`square`].
-    values: Vec<u64>,
+    values: HugeWords<u64>,
     /// Next masks of each list, in the order of cycles.
     ahead: [Vec<u64>; 2],
     /// Input of the next switch of each list, in the order of cycles.
@@ -55,7 +56,7 @@ impl<'a> MaskReduction<'a> {
         // With fewer samples than half the positions, powers of Y are powers of the root that the
         // positions count.
         let apart = (along.n() / 2 / packing.samples).max(1);
-        let mut values = vec![0; n * along.n()];
+        let mut values = HugeWords::zeroed(n * along.n());
         let mut rows = vec![0; TOGETHER * (along.n() + GAP)];
         for first in (0..n).step_by(TOGETHER) {
             rows.fill(0);
@@ -110,14 +111,23 @@ impl<'a> MaskReduction<'a> {
         let (n, points) = (self.packing.ring.n(), self.packing.along.n());
         let half = n / 2;
         let ahead = &mut self.ahead[usize::from(swapped)];
+        let squares = self.values.as_chunks::<{ AHEAD * AHEAD }>().0;
         for (cycle, point) in [(0, 0), (half, points / 2)] {
             let other = if swapped { half - cycle } else { cycle };
-            for k in 0..half {
-                for i in 0..AHEAD {
-                    // The length of a cycle is a power of two, and a bit mask avoids a division.
-                    let row = other + ((k + first + i) & (half - 1));
-                    let col = point + (k & (points / 2 - 1));
-                    ahead[i * n + cycle + k] = self.values[square(points, row, col)];
+            for k in (0..half).step_by(AHEAD) {
+                // The length of a cycle is a power of two, and a bit mask avoids a division.
+                let col = point + (k & (points / 2 - 1));
+                let of_row =
+                    |row: usize| &squares[square(points, other + (row & (half - 1)), col) / (AHEAD * AHEAD)];
+                let mut two = [0; 2 * AHEAD * AHEAD];
+                let (upper, lower) = two.split_at_mut(AHEAD * AHEAD);
+                upper.copy_from_slice(of_row(k + first));
+                lower.copy_from_slice(of_row(k + first + AHEAD));
+                for (i, mask) in ahead.chunks_exact_mut(n).enumerate() {
+                    let out = mask[cycle + k..].first_chunk_mut::<AHEAD>();
+                    // Position j of mask i is in row i + j and column j of both squares.
+                    let diagonal = two[AHEAD * i..].iter().step_by(AHEAD + 1);
+                    out.into_iter().flatten().zip(diagonal).for_each(|(out, x)| *out = *x);
                 }
             }
         }
