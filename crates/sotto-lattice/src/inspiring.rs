@@ -35,6 +35,9 @@
 //! `g` times. So there is one list of `g` masks, `g - 1` switches of the key of `X -> X^5` fold it,
 //! and all other coefficients are ignored.
 //!
+//! **Samples that carry several messages**, at powers of `X^g`, take `g - 1` switches for `n`
+//! messages: [`TracePacking`].
+//!
 //! Masks that depend on a query are [packed](Inspiring::pack) when it arrives, at a few transforms
 //! for each sample.
 //!
@@ -45,6 +48,7 @@
 
 mod columns;
 mod mask_reduction;
+mod trace;
 
 use crate::automorphism::AutomorphismKey;
 use crate::encrypt::{ErrorSource, MaskSource};
@@ -54,6 +58,7 @@ pub use columns::{PackWeights, WeightColumns};
 use mask_reduction::MaskReduction;
 use sotto_math::gadget::Gadget;
 use sotto_math::ntt::NttPlan;
+pub use trace::{TraceDigits, TracePacking};
 
 /// InspiRING packing of a number of samples, for one ring and gadget, under one seed of key masks.
 #[derive(Debug, Clone)]

@@ -157,3 +157,60 @@ fn columns_add_what_digits_add() {
         assert_eq!(sums, body, "{count}");
     }
 }
+
+/// Polynomials with messages at powers of X^g are packed into one ciphertext, with the noise of as
+/// many switches as there are polynomials.
+#[test]
+fn traces_pack_polynomials() {
+    let n = 512;
+    let ring = &rings(n)[2];
+    let q = *ring.q();
+    let gadget = approximate(ring, ModulusLevel::Main, 2);
+    for g in [1, 2, 16, 256] {
+        let packing = TracePacking::new(ring, &gadget, masks(7), g).unwrap();
+        let client = secret(ring, 1);
+        let key =
+            with_errors(5, |errors| TracePacking::generate(ring, &gadget, &client, masks(7), errors, g));
+        let mut squares = Vec::new();
+        for first in 0..(32 / g as u64).max(2) {
+            let (mut all, mut body, mut messages) = (Vec::new(), vec![0; n], vec![0; n]);
+            for c in 0..g {
+                let mask = crate::encrypt::mask(
+                    ring,
+                    ModulusLevel::Main,
+                    masks(3).seed,
+                    "trace",
+                    first * 1000 + c as u64,
+                );
+                let mut sample = mask.clone();
+                ring.mul(ModulusLevel::Main, &mut sample, client.slots(ring, ModulusLevel::Main));
+                ring.inverse(ModulusLevel::Main, &mut sample);
+                for at in (0..n).step_by(g) {
+                    let message = ((c + at) as u64 * 12345 % 61) << 40;
+                    body[at + c] = q.add(sample[at], message);
+                    messages[at + c] = i128::from(message);
+                }
+                all.extend(mask);
+            }
+            let TraceDigits { digits, mask } = packing.digits(&all);
+            assert_eq!(digits.len(), 2 * (g - 1));
+            let fold = packing.fold(digits.iter().map(Vec::as_slice), &key);
+            body.iter_mut().zip(&fold).for_each(|(x, y)| *x = q.add(*x, *y));
+            ring.forward(ModulusLevel::Main, &mut body);
+            let phase = phase(ring, ModulusLevel::Main, &client, &mask, &body);
+            squares.push((2.0 * noise_log2(ring, ModulusLevel::Main, &phase, &messages)).exp2());
+        }
+        let mean = squares.iter().sum::<f64>() / squares.len() as f64;
+        if g == 1 {
+            assert!(mean < 1e-9, "nothing is switched");
+            continue;
+        }
+        let log2_q = ring.log2_q(ModulusLevel::Main);
+        let predicted = steps::inspiring_few(n, g, &digits(&gadget), log2_q, SIGMA * SIGMA, norm(n));
+        let apart = (mean / predicted).log2() / 2.0;
+        assert!(apart.abs() < 0.3, "{g}: {apart} bits");
+    }
+    for g in [0, 3, 512] {
+        assert!(TracePacking::new(ring, &gadget, masks(7), g).is_none(), "{g}");
+    }
+}
