@@ -23,7 +23,7 @@ use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::bits;
 use sotto_math::matrix::{PANEL_ROWS, PanelLayout, QueryPlanes, scan_planes};
 use sotto_math::modulus_pair::round_to_bits;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Columns of weights that are made together: a cache line of each of their rows.
@@ -97,10 +97,10 @@ impl PackedGroups {
     /// # Errors
     /// The errors of `samples`; [`Misuse::Rule`] if a weight takes more bytes than it has, which is no
     /// more likely than guessing the digits; storage errors.
-    pub fn write(
+    pub fn write<M: Deref<Target = [u64]>>(
         &self,
         groups: Range<usize>,
-        samples: impl Fn(usize) -> Result<Vec<u64>> + Sync,
+        samples: impl Fn(usize) -> Result<M> + Sync,
         step: impl Fn() + Sync,
         at: SectionOffset,
         out: &dyn Sink,
@@ -144,10 +144,13 @@ impl PackedGroups {
             let (digit, first) = (piece * TOGETHER / N, piece * TOGETHER % N);
             let mut weights = vec![0; TOGETHER * self.packing.samples()];
             columns.put(digit, first, &mut weights);
-            let mut bytes = Vec::with_capacity(TOGETHER * layout.rows());
-            for column in weights.chunks_exact(self.packing.samples()) {
-                for weight in column.iter().take(numbers) {
-                    put_signed(*weight, digits.weight_bytes, &mut bytes)?;
+            let mut bytes = vec![0; TOGETHER * layout.rows()];
+            let columns = weights.chunks_exact(self.packing.samples());
+            for (column, bytes) in columns.zip(bytes.chunks_exact_mut(layout.rows())) {
+                let column = column.get(..numbers).unwrap_or_default();
+                match digits.weight_bytes {
+                    3 => put_signed::<3>(column, bytes)?,
+                    _ => put_signed::<4>(column, bytes)?,
                 }
             }
             let mut panels = vec![0; TOGETHER * PANEL_ROWS];
@@ -277,15 +280,18 @@ pub fn rounded(ring: &Ring, residues: &[u64], bits: u32) -> Vec<u64> {
     rounded
 }
 
-/// Appends the signed bytes of a weight, from the lowest on.
-fn put_signed(weight: i64, bytes: usize, out: &mut Vec<u8>) -> Result<()> {
-    let mut rest = weight;
-    for _ in 0..bytes {
-        let byte = rest as i8;
-        rest = (rest - i64::from(byte)) >> 8;
-        out.push(byte as u8);
+/// Writes the signed bytes of weights, of each from the lowest on: those of the weight plus 2^7 in
+/// each byte, minus 2^7.
+fn put_signed<const BYTES: usize>(weights: &[i64], out: &mut [u8]) -> Result<()> {
+    const HALVES: u64 = 0x8080_8080_8080_8080;
+    let halves = HALVES >> (64 - 8 * BYTES);
+    let mut beyond = 0;
+    for (out, weight) in out.as_chunks_mut::<BYTES>().0.iter_mut().zip(weights) {
+        let sum = (*weight as u64).wrapping_add(halves);
+        beyond |= sum >> (8 * BYTES);
+        out.iter_mut().zip((sum ^ halves).to_le_bytes()).for_each(|(out, byte)| *out = byte);
     }
-    if rest != 0 {
+    if beyond != 0 {
         return Err(Misuse::Rule("a packing weight must fit its bytes").into());
     }
     Ok(())

@@ -13,6 +13,7 @@ use sotto_core::{Error, ExpectOrDefault, Misuse, Result};
 use sotto_lattice::ring::Ring;
 use sotto_math::matrix::{PANEL_ROWS, PanelLayout};
 use sotto_math::ntt::{Accumulator, Automorphism};
+use sotto_pages::HugeWords;
 use std::ops::Range;
 
 /// Blocks taken from a panel at once: that piece of it stays in the second-level cache while its
@@ -98,9 +99,9 @@ impl SampleMasks {
         numbers: Range<usize>,
         read: impl Fn(u64, &mut [u8]) -> Result<()> + Sync,
         step: impl Fn() + Sync,
-    ) -> Result<Vec<u64>> {
-        let mut masks = vec![0; numbers.len() * N];
-        let (mut rest, mut first, mut pieces) = (masks.as_mut_slice(), numbers.start, Vec::new());
+    ) -> Result<HugeWords<u64>> {
+        let mut masks = HugeWords::zeroed(numbers.len() * N);
+        let (mut rest, mut first, mut pieces) = (&mut *masks, numbers.start, Vec::new());
         while first < numbers.end {
             let end = numbers.end.min((first / self.together() + 1) * self.together());
             let (piece, after) = std::mem::take(&mut rest).split_at_mut((end - first) * N);
