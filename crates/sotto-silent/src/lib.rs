@@ -67,6 +67,8 @@
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
 //! | [`groups`] | numbers in groups, each a packed ciphertext, and the sizes of their data |
 //! | `packed_groups` | packing weights in an image, writing them, and the pass over them (feature `server`) |
+//! | [`short_blocks`] | queries for tables of few records, whose packing takes fewer switches |
+//! | `short_block_matrix` | the matrix of such a table, with the digits of these switches (feature `server`) |
 //! | `weights` | packing weights of small groups, of which there are many (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -96,6 +98,9 @@ pub mod samples;
 mod scheme;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
+pub mod short_block_matrix;
+pub mod short_blocks;
 pub mod two_pass;
 pub mod unit_vector;
 #[cfg(feature = "server")]

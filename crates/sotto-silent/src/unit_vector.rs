@@ -8,7 +8,7 @@ use crate::one_hot::OneHot;
 use crate::plain_modulus::PlainModulus;
 use sotto_core::{CryptoRng, Result, SumElement};
 use sotto_lattice::encrypt::{ErrorSource, truncate};
-use sotto_lattice::inspiring::Inspiring;
+use sotto_lattice::inspiring::{Inspiring, TracePacking};
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_lattice::secret::SecretKey;
 use sotto_math::gadget::Gadget;
@@ -58,6 +58,8 @@ pub struct VectorEncryptor {
     gaussian: Gaussian,
     /// For each vector, the polynomials of its blocks.
     vectors: Vec<Vec<Vec<u64>>>,
+    /// Records that a block selects.
+    block: usize,
 }
 
 impl VectorEncryptor {
@@ -81,7 +83,14 @@ impl VectorEncryptor {
             (0..words.div_ceil(N)).map(|k| lattice::block(&ring, vector, k)).collect()
         });
         let (vectors, gadget) = (vectors.collect(), plain.packing().gadget()?);
-        Ok(VectorEncryptor { ring, plain, gadget, gaussian: Gaussian::new(SIGMA), vectors })
+        Ok(VectorEncryptor { ring, plain, gadget, gaussian: Gaussian::new(SIGMA), vectors, block: N })
+    }
+
+    /// The same with blocks of `block` records: a power of two below N for [short
+    /// blocks](crate::short_blocks), or N.
+    #[must_use]
+    pub fn of_blocks(self, block: usize) -> Self {
+        VectorEncryptor { block, ..self }
     }
 
     /// An encryptor of a vector of `words` words for each of some buckets.
@@ -154,7 +163,12 @@ impl VectorEncryptor {
             .map(|vector| self.vector(vector, words, |place| is_one(vector, place), bits, &secret, rng))
             .collect();
         let mut errors = ErrorSource { law: &self.gaussian, rng };
-        let keys = Inspiring::generate(&self.ring, &self.gadget, &secret, KEY_MASKS, &mut errors, samples);
+        let (ring, gadget, block) = (&self.ring, &self.gadget, self.block);
+        let keys = if block < N {
+            TracePacking::generate(ring, gadget, &secret, KEY_MASKS, &mut errors, block)
+        } else {
+            Inspiring::generate(ring, gadget, &secret, KEY_MASKS, &mut errors, samples)
+        };
         fields.extend(keys.iter().map(|body| truncated(&self.ring, body, bits.keys)));
         (fields, secret)
     }
@@ -185,8 +199,11 @@ impl VectorEncryptor {
             ring.mul(ModulusLevel::Main, &mut c, secret.slots(ring, ModulusLevel::Main));
             ring.inverse(ModulusLevel::Main, &mut c);
             self.gaussian.fill(rng, &mut small);
-            let block = c.iter().zip(small.iter()).zip(places.by_ref()).map(|((c, e), place)| {
-                let unit = u64::conditional_select(&0, &step, is_one(place));
+            // After the records of a short block nothing is selected.
+            let places = places.by_ref().take(self.block).map(Some).chain(std::iter::repeat(None));
+            let block = c.iter().zip(small.iter()).zip(places).map(|((c, e), place)| {
+                let is_one = place.map_or(Choice::from(0), &mut is_one);
+                let unit = u64::conditional_select(&0, &step, is_one);
                 // The sign, spread over the word, adds q to a negative error.
                 let e = i64::from(*e);
                 let e = (e as u64).wrapping_add(q.value() & (e >> 63) as u64);
