@@ -22,8 +22,9 @@ impl MatrixClient<YpirSp> for Client {
 
     fn new(params: &Params<YpirSp>, masks: MaskDownload) -> Result<Self> {
         let masks = masks.finish(&params.masks())?;
-        let sizes = (params.buckets() as usize, params.bucket_records() as usize);
-        Ok(Client { encryption: VectorEncryptor::of_buckets(sizes, PlainModulus::BYTE)?, masks })
+        let sizes = (params.buckets() as usize, params.words() as usize);
+        let encryption = VectorEncryptor::of_buckets(sizes, PlainModulus::BYTE)?;
+        Ok(Client { encryption: encryption.of_blocks(params.block as usize), masks })
     }
 
     fn query(
@@ -72,7 +73,9 @@ impl BatchClient<YpirSp> for Client {
             for (mask, body) in masks.iter().zip(bodies) {
                 let numbers =
                     self.encryption.few_numbers(&secret, params.bits(), params.samples(), mask, body);
-                record.extend(numbers.iter().map(|number| *number as u8));
+                let mut group: Vec<u8> = numbers.iter().map(|number| *number as u8).collect();
+                params.short_blocks().iter().for_each(|blocks| blocks.change_signs(&mut group));
+                record.append(&mut group);
             }
             record
         };
@@ -82,7 +85,7 @@ impl BatchClient<YpirSp> for Client {
 
 /// Words of a vector, and numbers that are packed together.
 fn sizes(params: &Params<YpirSp>) -> (usize, usize) {
-    (params.bucket_records() as usize, params.samples())
+    (params.words() as usize, params.samples())
 }
 
 impl SumClient<YpirSp> for Client {

@@ -13,6 +13,7 @@ use sotto_silent::limits::{self, KEY_BITS, field, in_range, within};
 use sotto_silent::matrix_shape::{MatrixShape, cheapest, cuts, price};
 use sotto_silent::message::{Field, Format};
 use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::short_blocks::{MAX_BLOCK, ShortBlocks};
 use sotto_silent::unit_vector::{KEY_BODIES, KEYS_OPS, MessageBits, WORD_OPS};
 use sotto_silent::{MatrixLiteral, bound};
 use std::ops::RangeInclusive;
@@ -59,6 +60,11 @@ pub struct ParamsLiteral {
     pub buckets: Option<u64>,
     /// Bytes of a record that are packed together: 2048, with two keys, or 1024, with one.
     pub samples: u64,
+    /// Records in a block of the query: a power of two up to 1024 in [short
+    /// blocks](sotto_silent::short_blocks), for tables of few records. 2048, which is not stated,
+    /// where each coefficient of a block selects a record.
+    #[serde(default = "whole", skip_serializing_if = "is_whole")]
+    pub block: u64,
     /// Bits of a query's word that are sent.
     pub query_bits: u8,
     /// Bits of a key's coefficient that are sent.
@@ -67,6 +73,20 @@ pub struct ParamsLiteral {
     pub answer_bits: [u8; 2],
     /// Seed of the public polynomials: [`lattice::PUBLIC_SEED`].
     pub seed: PublicSeed,
+}
+
+/// Records in a block that is not short.
+const fn whole() -> u64 {
+    N as u64
+}
+
+/// Whether a block is not short.
+#[cfg_attr(
+    target_pointer_width = "64",
+    expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")
+)]
+const fn is_whole(block: &u64) -> bool {
+    *block == whole()
 }
 
 impl ParamsLiteral {
@@ -86,9 +106,32 @@ impl ParamsLiteral {
         self.samples as usize
     }
 
+    /// The table in short blocks; `None` if blocks are not short.
+    pub fn short_blocks(&self) -> Option<ShortBlocks> {
+        let [record_bytes, records, block] =
+            [self.record_bytes, self.records, self.block].map(|x| x as usize);
+        (!is_whole(&self.block)).then_some(ShortBlocks { record_bytes, records, block })
+    }
+
+    /// Words of each of a query's vectors.
+    pub fn words(&self) -> u64 {
+        self.short_blocks().map_or_else(|| self.bucket_records(), |blocks| blocks.words() as u64)
+    }
+
     /// Bodies of packing keys: of two keys if as many bytes are packed as the ring has coefficients.
+    /// Short blocks need one, and none if a block selects one record.
     fn key_bodies(&self) -> u64 {
-        PLAIN.packing().bodies() as u64 * if self.samples() == N { 2 } else { 1 }
+        let keys = match self.block {
+            1 => 0,
+            _ if !is_whole(&self.block) || self.samples() < N => 1,
+            _ => 2,
+        };
+        PLAIN.packing().bodies() as u64 * keys
+    }
+
+    /// Numbers that are packed with one switch fewer.
+    fn switched(&self) -> usize {
+        if is_whole(&self.block) { self.samples() } else { self.block as usize }
     }
 
     /// The layout of a bucket's matrix.
@@ -117,15 +160,16 @@ impl ParamsLiteral {
         matrix + self.packing().bytes(MaskLayout::ARTIFACT)
     }
 
-    /// Bytes of the image: all buckets.
+    /// Bytes of the image: all buckets, or with short blocks the matrix and the digits of switches.
     pub fn image_bytes(&self) -> u64 {
-        self.buckets() * self.bucket_bytes()
+        self.short_blocks()
+            .map_or_else(|| self.buckets() * self.bucket_bytes(), |blocks| blocks.image_bytes())
     }
 
     /// Samples of ring-LWE under one secret, coefficient by coefficient: the words of all vectors, and
     /// the keys.
     pub fn samples_of_secret(&self) -> u64 {
-        self.records + self.key_bodies() * N as u64
+        self.buckets() * self.words() + self.key_bodies() * N as u64
     }
 }
 
@@ -133,19 +177,19 @@ impl MatrixLiteral for ParamsLiteral {
     fn select(shape: &TableShape) -> Result<Self> {
         let too_large = "it needs more than 2^20 records of at most 2^20 bytes, or records of more than 2^24 bytes of \
                          all buckets, or their noise leaves no margin";
-        // Buckets are alike: one is divided, and the others with it.
-        let bucket = TableShape { rows: shape.rows / shape.buckets.max(1), ..shape.clone() };
-        cheapest(shape, too_large, || {
-            let fits = |cut: &MatrixShape| {
-                cut.records.saturating_mul(shape.buckets) <= MAX_RECORDS
-                    && cut.record_bytes * shape.buckets <= MAX_ANSWERED_BYTES
-            };
-            let cuts = cuts(&bucket, N as u64, MAX_RECORD_BYTES).filter(fits);
-            cuts.flat_map(|cut| SAMPLES.map(|samples| (cut, samples))).filter_map(|(cut, samples)| {
-                let literal = word_sizes(shape, &cut, samples)?;
-                Some((price(shape, &cut, &literal.costs()), literal))
-            })
-        })
+        let whole = cheapest(shape, too_large, || priced(shape, N as u64, |_| whole_blocks().to_vec()))?;
+        let most = (8 * shape.rows).saturating_mul(shape.row_bytes).saturating_add(MAX_SMALL_IMAGE);
+        if whole.image_bytes() <= most || shape.buckets > 1 {
+            return Ok(whole);
+        }
+        // A small table, whose records may be shorter than a packed ciphertext.
+        let packings = |cut: &MatrixShape| {
+            let short =
+                (0..=cut.records.next_power_of_two().min(MAX_BLOCK).ilog2()).map(|log| (N as u64, 1 << log));
+            let all = whole_blocks().into_iter().chain(short);
+            all.filter(|packing| sized(shape, cut, *packing).image_bytes() <= most).collect()
+        };
+        Ok(cheapest(shape, too_large, || priced(shape, MIN_SMALL_RECORD, packings)).unwrap_or(whole))
     }
 
     fn check(&self) -> Result<Security> {
@@ -170,6 +214,13 @@ impl MatrixLiteral for ParamsLiteral {
         if !SAMPLES.contains(&self.samples) {
             return Err(field("samples", format!("must be one of {SAMPLES:?}")));
         }
+        if !is_whole(&self.block) {
+            in_range("block", self.block, MAX_BLOCK)?;
+            if !self.block.is_power_of_two() || self.samples != N as u64 || self.buckets.is_some() {
+                let why = "must be a power of two, with 2048 bytes packed together and one bucket";
+                return Err(field("block", why.into()));
+            }
+        }
         within("query_bits", self.query_bits, QUERY_BITS)?;
         within("key_bits", self.key_bits, KEY_BITS)?;
         let [mask, body] = self.answer_bits;
@@ -190,7 +241,7 @@ impl MatrixLiteral for ParamsLiteral {
     fn query(&self) -> Format {
         let bits = self.bits();
         Format::default()
-            .and(self.buckets(), Field::residues(self.bucket_records(), bits.query))
+            .and(self.buckets(), Field::residues(self.words(), bits.query))
             .and(self.key_bodies(), Field::residues(N as u64, bits.keys))
     }
 
@@ -205,16 +256,20 @@ impl MatrixLiteral for ParamsLiteral {
     }
 
     fn failure_log2(&self) -> f64 {
-        let (numbers, words) = (self.buckets() * self.record_bytes, self.bucket_records());
-        bound::few_failure_log2(self.samples(), numbers, words, PLAIN, self.bits())
+        let numbers = self.buckets() * self.record_bytes;
+        bound::few_failure_log2(self.switched(), numbers, self.words(), PLAIN, self.bits())
     }
 
     /// Work of an answer: both passes read their tables once, and each coefficient is packed.
     fn work(&self) -> Costs {
+        let passes = match self.short_blocks() {
+            Some(blocks) => short_block_ops(&blocks),
+            None => self.image_bytes() * work::READ_BYTE,
+        };
         Costs {
-            server_ops: self.image_bytes() * work::READ_BYTE
-                + self.buckets() * self.groups() * N as u64 * PACKED_OPS,
-            client_ops: KEYS_OPS * self.key_bodies() / KEY_BODIES as u64 + self.records * WORD_OPS,
+            server_ops: passes + self.buckets() * self.groups() * N as u64 * PACKED_OPS,
+            client_ops: KEYS_OPS * self.key_bodies() / KEY_BODIES as u64
+                + self.buckets() * self.words() * WORD_OPS,
             resident_bytes: self.image_bytes(),
             ..Costs::default()
         }
@@ -222,8 +277,13 @@ impl MatrixLiteral for ParamsLiteral {
 
     fn details(&self) -> Vec<(&'static str, String)> {
         let ([errors, roundings], margin) =
-            bound::few_variances_and_margin(self.samples(), self.bucket_records(), PLAIN, self.bits());
-        vec![
+            bound::few_variances_and_margin(self.switched(), self.words(), PLAIN, self.bits());
+        let blocks = self.short_blocks();
+        let packing = match &blocks {
+            Some(blocks) => ("bytes of digits", blocks.groups() as u64 * blocks.digit_bytes()),
+            None => ("bytes of weights", self.weight_bytes()),
+        };
+        let mut details = vec![
             ("l", self.record_bytes.to_string()),
             ("m", self.bucket_records().to_string()),
             ("buckets", self.buckets().to_string()),
@@ -234,28 +294,86 @@ impl MatrixLiteral for ParamsLiteral {
             ("packed ciphertexts", (self.buckets() * self.groups()).to_string()),
             ("bytes of masks", self.masks().bytes().to_string()),
             ("byte planes", self.query_bits.div_ceil(8).to_string()),
-            ("bytes of weights", self.weight_bytes().to_string()),
+            (packing.0, packing.1.to_string()),
             ("errors", format!("2^{:.1} of a margin of 2^{:.1}", errors.log2() / 2.0, margin.log2())),
             ("roundings", format!("2^{:.1}", roundings.log2() / 2.0)),
-        ]
+        ];
+        details.extend(blocks.map(|blocks| ("records in a block", blocks.block.to_string())));
+        details
     }
 }
 
+/// Largest image of a table, beside 8 bytes for each of its bytes.
+const MAX_SMALL_IMAGE: u64 = 4 << 20;
+
+/// Shortest records of a small table, beside its rows.
+const MIN_SMALL_RECORD: u64 = 256;
+
+/// The bytes that may be packed together, with blocks that are not short.
+fn whole_blocks() -> [(u64, u64); 2] {
+    SAMPLES.map(|samples| (samples, whole()))
+}
+
+/// Literals with their prices: of divisions into records of at least some bytes, or of whole rows, and
+/// for each the bytes that are packed together, and the records of a block.
+fn priced(
+    shape: &TableShape,
+    record_bytes: u64,
+    packings: impl Fn(&MatrixShape) -> Vec<(u64, u64)>,
+) -> impl Iterator<Item = (f64, ParamsLiteral)> {
+    // Buckets are alike: one is divided, and the others with it.
+    let bucket = TableShape { rows: shape.rows / shape.buckets.max(1), ..shape.clone() };
+    let fits = |cut: &MatrixShape| {
+        cut.records.saturating_mul(shape.buckets) <= MAX_RECORDS
+            && cut.record_bytes * shape.buckets <= MAX_ANSWERED_BYTES
+    };
+    let cuts: Vec<_> = cuts(&bucket, record_bytes, MAX_RECORD_BYTES).filter(fits).collect();
+    let packed =
+        cuts.into_iter().flat_map(move |cut| packings(&cut).into_iter().map(move |packing| (cut, packing)));
+    packed.filter_map(|(cut, packing)| {
+        let literal = word_sizes(shape, &cut, packing)?;
+        Some((price(shape, &cut, &literal.costs()), literal))
+    })
+}
+
+/// A literal of these sizes, whose words have no bits yet.
+fn sized(shape: &TableShape, cut: &MatrixShape, (samples, block): (u64, u64)) -> ParamsLiteral {
+    ParamsLiteral {
+        set: SET.into(),
+        record_bytes: cut.record_bytes,
+        records: cut.records * shape.buckets,
+        buckets: (shape.buckets > 1).then_some(shape.buckets),
+        samples,
+        block,
+        query_bits: 0,
+        key_bits: 0,
+        answer_bits: [0; 2],
+        seed: PUBLIC_SEED,
+    }
+}
+
+/// Work of the passes over a matrix in short blocks, as many as powers of `Y`, and over the digits.
+fn short_block_ops(blocks: &ShortBlocks) -> u64 {
+    let matrix = blocks.image_bytes() - blocks.groups() as u64 * blocks.digit_bytes();
+    let digits = blocks.image_bytes() - matrix;
+    matrix * work::READ_BYTE + matrix * blocks.powers() as u64 * ROTATED_BYTE_OPS + digits * DIGIT_BYTE_OPS
+}
+
+/// Operations for a byte of the matrix and a rotated query, in the cache, measured.
+const ROTATED_BYTE_OPS: u64 = 9;
+
+/// Operations for a byte of a switch's digits: unpacking, a product, and rotating the key; measured.
+const DIGIT_BYTE_OPS: u64 = 92;
+
 /// The word sizes with the fewest bytes of a lookup, which trade noise against each other: of query and
 /// answer, and a share of the masks.
-fn word_sizes(shape: &TableShape, cut: &MatrixShape, samples: u64) -> Option<ParamsLiteral> {
-    let (required, record_bytes) = (cut.required_failure_log2(shape), cut.record_bytes);
-    let (records, buckets) = (cut.records * shape.buckets, (shape.buckets > 1).then_some(shape.buckets));
+fn word_sizes(shape: &TableShape, cut: &MatrixShape, packing: (u64, u64)) -> Option<ParamsLiteral> {
+    let required = cut.required_failure_log2(shape);
     let literal = |query_bits, key_bits, answer_bits| ParamsLiteral {
-        set: SET.into(),
-        record_bytes,
-        records,
-        buckets,
-        samples,
         query_bits,
         key_bits,
         answer_bits,
-        seed: PUBLIC_SEED,
+        ..sized(shape, cut, packing)
     };
     let reliable = |literal: &ParamsLiteral| literal.failure_log2() <= required;
     let widest = [*ANSWER_BITS.end(); 2];

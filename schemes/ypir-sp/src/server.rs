@@ -1,5 +1,6 @@
 //! The server: one pass over the matrix, and one over the weights, for a few queries at once. A part
-//! has some groups of a record's numbers, with their rows of the matrix and their weights.
+//! has some groups of a record's numbers, with their rows of the matrix and their weights. In short
+//! blocks there are digits of switches in the place of weights.
 
 use crate::YpirSp;
 use sotto_core::{Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
@@ -11,15 +12,27 @@ use sotto_silent::message::{Partial, PartialFormat, Query};
 use sotto_silent::packed_groups::{PackedGroups, write_packed};
 use sotto_silent::packed_matrix::{BATCH, GroupRange, PackedMatrix, PackedQuery};
 use sotto_silent::pieces::{PartSection, Piece};
+use sotto_silent::short_block_matrix::{RotatedQuery, ShortBlockMatrix};
 use sotto_silent::{MatrixLiteral as _, MatrixServer, Params};
 use std::borrow::Cow;
 
 /// An open table, or some groups of one.
-///
-/// A table of several buckets is that many tables of one bucket, each with a matrix and weights of
-/// its own; only the packing keys of a query are for all of them.
-pub struct Server {
-    buckets: Vec<PackedMatrix>,
+pub enum Server {
+    /// Packed by weights, a matrix for each bucket.
+    ///
+    /// A table of several buckets is that many tables of one bucket, each with a matrix and weights of
+    /// its own; only the packing keys of a query are for all of them.
+    Whole(Vec<PackedMatrix>),
+    /// In short blocks.
+    Short(Box<ShortBlockMatrix>),
+}
+
+/// A query in the form that passes take.
+pub enum Expanded {
+    /// The vector of each bucket, for products that are packed by weights.
+    Whole(Vec<PackedQuery>),
+    /// For short blocks.
+    Short(RotatedQuery),
 }
 
 /// A bucket while it is written: where its matrix begins, and the weights behind it.
@@ -80,17 +93,40 @@ fn shares(params: &Params<YpirSp>, cut: PartIndex) -> Vec<GroupRange> {
     GroupRange::shares(buckets, &params.layout(), &params.packing(), cut, MaskLayout::ARTIFACT)
 }
 
+impl Expanded {
+    /// The vector of a bucket.
+    fn vector(&self, bucket: usize) -> Option<&PackedQuery> {
+        match self {
+            Expanded::Whole(vectors) => vectors.get(bucket),
+            Expanded::Short(_) => None,
+        }
+    }
+
+    /// The query for short blocks.
+    fn short(&self) -> Option<&RotatedQuery> {
+        match self {
+            Expanded::Whole(_) => None,
+            Expanded::Short(query) => Some(query),
+        }
+    }
+}
+
 impl MatrixServer<YpirSp> for Server {
     const BATCH: usize = BATCH;
-    /// The vector of each bucket.
-    type Expanded = Vec<PackedQuery>;
+    type Expanded = Expanded;
     type Joiner = ();
 
     fn pieces(params: &Params<YpirSp>, cut: PartIndex) -> Vec<Piece> {
-        shares(params, cut).into_iter().flat_map(|share| share.pieces).collect()
+        match params.short_blocks() {
+            Some(blocks) => blocks.share(cut).1.into(),
+            None => shares(params, cut).into_iter().flat_map(|share| share.pieces).collect(),
+        }
     }
 
     fn write(params: &Params<YpirSp>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
+        if let Some(blocks) = params.short_blocks() {
+            return blocks.write(params.bits(), rows, out);
+        }
         let records = params.bucket_records();
         for bucket in buckets(params)? {
             let first = bucket.number as u64 * records;
@@ -104,6 +140,9 @@ impl MatrixServer<YpirSp> for Server {
     /// The changed bytes, and the weights of every group that they touch. Queries do not depend on the
     /// table, so nothing changes for clients.
     fn update_image(params: &Params<YpirSp>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        if let Some(blocks) = params.short_blocks() {
+            return blocks.update(params.bits(), changes, out);
+        }
         let samples = params.samples();
         // A panel belongs to one group.
         let group = |entries: &[ByteChange]| Ok(entries.first().map(|entry| entry.row as usize / samples));
@@ -119,52 +158,78 @@ impl MatrixServer<YpirSp> for Server {
     }
 
     fn records(params: &Params<YpirSp>, held: PartSection) -> Box<dyn RecordSource> {
+        if let Some(blocks) = params.short_blocks() {
+            return blocks.records(held);
+        }
         let bucket =
             |number| Matrix::new(params.layout(), held.clone(), number * GroupRange::PIECES).records();
         Box::new(JoinedRecords((0..params.buckets() as usize).map(bucket).collect()))
     }
 
     fn max_parts(params: &Params<YpirSp>) -> u32 {
-        (params.buckets() * params.groups()) as u32
+        let groups = (params.buckets() * params.groups()) as u32;
+        params.short_blocks().map_or(groups, |blocks| blocks.max_parts())
     }
 
     fn partial(params: &Params<YpirSp>, cut: PartIndex) -> PartialFormat {
-        let groups: usize = shares(params, cut).iter().map(|share| share.groups.len()).sum();
+        let groups = match params.short_blocks() {
+            Some(blocks) => blocks.share(cut).0.len(),
+            None => shares(params, cut).iter().map(|share| share.groups.len()).sum(),
+        };
         PartialFormat { ciphers: params.bodies(groups as u64), ..PartialFormat::default() }
     }
 
     fn open(params: &Params<YpirSp>, cut: PartIndex, held: PartSection) -> Result<Self> {
+        if let Some(blocks) = params.short_blocks() {
+            let matrix = ShortBlockMatrix::open(blocks, params.bits(), cut, held)?;
+            return Ok(Server::Short(Box::new(matrix)));
+        }
         let bits = (params.bits(), MaskLayout::ARTIFACT);
         let bucket = |(number, share): (usize, &GroupRange)| {
             PackedMatrix::new(share, bits, held.clone(), number * GroupRange::PIECES)
         };
-        Ok(Server { buckets: shares(params, cut).iter().enumerate().map(bucket).collect::<Result<_>>()? })
+        Ok(Server::Whole(shares(params, cut).iter().enumerate().map(bucket).collect::<Result<_>>()?))
     }
 
     fn joiner(_: &Params<YpirSp>) -> Result<()> {
         Ok(())
     }
 
-    fn expand(&self, _: &Params<YpirSp>, (): &(), Query(fields): &Query) -> Result<Vec<PackedQuery>> {
-        let (vectors, keys) = fields.split_at_checked(self.buckets.len()).ok_or(FIELDS)?;
-        let keys = self.buckets.first().ok_or(FIELDS)?.keys(keys)?;
-        Ok(self
-            .buckets
-            .iter()
-            .zip(vectors)
-            .map(|(bucket, words)| bucket.with_keys(words, keys.clone()))
-            .collect())
+    fn expand(&self, _: &Params<YpirSp>, (): &(), Query(fields): &Query) -> Result<Expanded> {
+        match self {
+            Server::Whole(buckets) => {
+                let (vectors, keys) = fields.split_at_checked(buckets.len()).ok_or(FIELDS)?;
+                let keys = buckets.first().ok_or(FIELDS)?.keys(keys)?;
+                let each = buckets.iter().zip(vectors);
+                let each = each.map(|(bucket, words)| bucket.with_keys(words, keys.clone()));
+                Ok(Expanded::Whole(each.collect()))
+            }
+            Server::Short(matrix) => {
+                let (words, keys) = fields.split_first().ok_or(FIELDS)?;
+                matrix.expand(words, keys).map(Expanded::Short)
+            }
+        }
     }
 
     /// The paper's Answer: multiply the matrix by the words of a few queries in one pass; then pack
     /// the products, in one pass over the weights, with the keys of each query. One bucket after the
     /// other.
-    fn pass(&self, _: &Params<YpirSp>, queries: &[Vec<PackedQuery>]) -> Vec<Partial> {
+    fn pass(&self, _: &Params<YpirSp>, queries: &[Expanded]) -> Vec<Partial> {
         let mut partials = vec![Partial::default(); queries.len()];
-        for (number, bucket) in self.buckets.iter().enumerate() {
-            let vectors: Vec<&PackedQuery> = queries.iter().filter_map(|query| query.get(number)).collect();
-            for (partial, ciphers) in partials.iter_mut().zip(bucket.pass(&vectors)) {
+        let mut add = |ciphers: Vec<Vec<Vec<u64>>>| {
+            for (partial, ciphers) in partials.iter_mut().zip(ciphers) {
                 partial.ciphers.extend(ciphers);
+            }
+        };
+        match self {
+            Server::Whole(buckets) => {
+                for (number, bucket) in buckets.iter().enumerate() {
+                    let vectors = queries.iter().filter_map(|query| query.vector(number));
+                    add(bucket.pass(&vectors.collect::<Vec<_>>()));
+                }
+            }
+            Server::Short(matrix) => {
+                add(matrix.pass(&queries.iter().filter_map(Expanded::short).collect::<Vec<_>>()));
             }
         }
         partials

@@ -30,7 +30,64 @@ fn literal(
     answer_bits: [u8; 2],
 ) -> ParamsLiteral {
     let (set, seed, buckets) = (SET.into(), PUBLIC_SEED, None);
-    ParamsLiteral { set, record_bytes, records, buckets, samples, query_bits, key_bits, answer_bits, seed }
+    let block = N as u64;
+    ParamsLiteral {
+        set,
+        record_bytes,
+        records,
+        buckets,
+        samples,
+        block,
+        query_bits,
+        key_bits,
+        answer_bits,
+        seed,
+    }
+}
+
+/// The same in short blocks of so many records.
+fn short(block: u64, literal: ParamsLiteral) -> ParamsLiteral {
+    ParamsLiteral { block, ..literal }
+}
+
+/// Records of several groups and of one, in one block and in several, with fewer rows than a panel and
+/// with more.
+#[test]
+fn records_in_short_blocks_come_back() {
+    for (block, [record_bytes, records]) in [
+        (1, [5000, 1]),
+        (2, [5000, 3]),
+        (4, [9000, 9]),
+        (32, [70_000, 33]),
+        (128, [100, 300]),
+        (1024, [2050, 700]),
+    ] {
+        let literal = short(block, literal([record_bytes, records, 2048], [30, 46], [20, 12]));
+        let table = Table::checked(literal, bytes((record_bytes * records) as usize));
+        table.come_back(&format!("{block} {record_bytes} {records}"));
+    }
+}
+
+/// A changed byte changes the digits and the mask of its group, and no others.
+#[test]
+fn a_change_in_short_blocks_touches_its_group_alone() {
+    let literal = short(4, literal([5 * 2048, 6, 2048], [50, 50], [37, 30]));
+    let table = Table::checked(literal, bytes(5 * 2048 * 6));
+    let mut rows = table.rows.clone();
+    let (record, offset) = (5, 4 * 2048 - 3);
+    let change = vec![1, 2, 3, 4, 5, 6, 7];
+    rows[record * 5 * 2048 + offset..][..7].copy_from_slice(&change);
+    let change = RecordChange { record: record as u64, offset: offset as u64, bytes: change };
+    let sink = MemorySink::holding(table.image.clone());
+    MatrixScheme::<YpirSp>::update_image(&table.params, &[change], &sink).unwrap();
+    let revised = sink.into_image();
+    let blocks = table.params.short_blocks().unwrap();
+    let (matrix, group) = (blocks.layout(&(0..5)).bytes(), blocks.digit_bytes() as usize);
+    let [old, new] =
+        [&table.image, &revised].map(|image| &image.section(Section::Resident).unwrap()[matrix..]);
+    assert!(old[..3 * group] == new[..3 * group]);
+    assert!(old[3 * group..4 * group] != new[3 * group..4 * group] && old[4 * group..] != new[4 * group..]);
+    Table::opened(table.params.clone(), rows, revised).come_back("changed");
 }
 
 /// Records of several groups, the last of which is not full; of less than a group; of one byte.
@@ -82,6 +139,10 @@ fn literals_that_promise_too_much_are_refused() {
         ("records", of(4096, (1 << 20) + 1)),
         ("samples", literal([4096, 1000, 512], [26, 46], [19, 10])),
         ("samples", literal([4096, 1000, 0], [26, 46], [19, 10])),
+        ("block", short(0, good())),
+        ("block", short(3, good())),
+        ("block", short(4096, good())),
+        ("block", short(16, literal([4096, 1000, 1024], [26, 46], [19, 10]))),
         ("query_bits", ParamsLiteral { query_bits: 51, ..good() }),
         ("query_bits", ParamsLiteral { query_bits: 15, ..good() }),
         ("key_bits", ParamsLiteral { key_bits: 39, ..good() }),

@@ -1,7 +1,7 @@
 //! Measured noise against the formulas. The key is known to this test alone: it draws the secret a second time from the
 //! generator the client was given.
 
-use crate::{Table, literal};
+use crate::{Table, literal, short};
 use sotto_core::Artifact;
 use sotto_lattice::secret::SecretKey;
 use sotto_silent::MatrixLiteral as _;
@@ -29,8 +29,10 @@ fn noise(table: &Table, queries: u64) -> Errors {
         let numbers = records.flat_map(|record| record.chunks(samples));
         for ((mask, body), numbers) in masks.iter().zip(&answer.0).zip(numbers) {
             let phases = phases((&ring, &secret), table.params.bits(), samples, [mask, body]);
+            let mut numbers = numbers.to_vec();
+            table.params.short_blocks().iter().for_each(|blocks| blocks.change_signs(&mut numbers));
             for (phase, number) in phases.iter().zip(numbers) {
-                errors.add(*phase, f64::from(*number as i8), 256);
+                errors.add(*phase, f64::from(number as i8), 256);
             }
         }
     }
@@ -48,15 +50,24 @@ fn noise_is_what_the_formulas_say() {
         ("short masks", literal([4096, 3, 1024], [50, 50], [18, 18])),
         ("short bodies", literal([6000, 3, 2048], [50, 50], [37, 11])),
         ("buckets", ParamsLiteral { buckets: Some(3), ..literal([2000, 6300, 1024], [24, 50], [37, 37]) }),
+        ("short blocks", short(64, literal([4096, 60, 2048], [50, 50], [37, 37]))),
+        ("short blocks and keys", short(256, literal([4096, 3, 2048], [50, 42], [37, 37]))),
+        ("short blocks and words", short(128, literal([2048, 300, 2048], [24, 50], [37, 37]))),
     ] {
         let records = bytes((literal.record_bytes * literal.records) as usize);
         let table = Table::checked(literal, records);
-        let (errors, records, bits) = (noise(&table, 2), table.params.bucket_records(), table.params.bits());
-        let samples = table.params.samples();
-        let predicted = average((samples, PackingDigits::ONE), records, 2f64.powi(16) / 12.0, 1, bits);
+        let (errors, params, bits) = (noise(&table, 2), &table.params, table.params.bits());
+        // Numbers that are packed by as many switches, less one; and words that numbers are multiplied by:
+        // in short blocks those of a record are as many as powers of Y.
+        let (switched, records) = match params.short_blocks() {
+            Some(blocks) => (blocks.block, params.records * blocks.powers() as u64),
+            None => (params.samples(), params.bucket_records()),
+        };
+        let predicted = average((switched, PackingDigits::ONE), records, 2f64.powi(16) / 12.0, 1, bits);
         let apart = (errors.mean().log2() - predicted.log2()) / 2.0;
         assert!(apart.abs() < 0.3, "{name}: {apart} bits");
-        let (variances, margin) = few_variances_and_margin(samples, records, PlainModulus::BYTE, bits);
+        let (variances, margin) =
+            few_variances_and_margin(switched, params.words(), PlainModulus::BYTE, bits);
         let variance: f64 = variances.iter().sum();
         assert!(errors.mean() < variance * 1.2 || bits.body < 18, "{name}");
         let largest = errors.largest();
