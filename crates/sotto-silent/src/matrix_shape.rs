@@ -80,3 +80,21 @@ pub fn cheapest<L, I: IntoIterator<Item = (f64, L)>>(
     let cheapest = priced().into_iter().min_by(|(x, _), (y, _)| x.total_cmp(y));
     Ok(cheapest.map(|(_, literal)| literal).ok_or_else(|| no_fit(too_large))?)
 }
+
+/// The literal `selected`, unless its image is too large for its table: more than 8 bytes for each
+/// byte of the table, and 4 MiB. Then the one with the lowest price of `small` that is not, if there is
+/// one. `small` gets the most bytes of an image.
+pub fn of_small_image<L, I: IntoIterator<Item = (f64, L)>>(
+    shape: &TableShape,
+    selected: L,
+    image_bytes: impl Fn(&L) -> u64,
+    small: impl FnOnce(u64) -> I,
+) -> L {
+    let table = shape.rows.saturating_mul(shape.row_bytes);
+    let most = table.saturating_mul(8).saturating_add(4 << 20);
+    if image_bytes(&selected) <= most {
+        return selected;
+    }
+    let small = small(most).into_iter().filter(|(_, literal)| image_bytes(literal) <= most);
+    small.min_by(|(x, _), (y, _)| x.total_cmp(y)).map_or(selected, |(_, literal)| literal)
+}

@@ -10,7 +10,7 @@ use sotto_prg::PublicSeed;
 use sotto_silent::groups::{Groups, MaskLayout};
 use sotto_silent::lattice::{self, KEY_WORDS, N, PACKED_OPS, PUBLIC_SEED, SET, SIGMA, weight_layout};
 use sotto_silent::limits::{self, MASK_BITS, QUERY_BITS, field, in_range, within};
-use sotto_silent::matrix_shape::{MatrixShape, cheapest, price};
+use sotto_silent::matrix_shape::{MatrixShape, cheapest, of_small_image, price};
 use sotto_silent::message::{Field, Format};
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::{MessageBits, WORD_OPS};
@@ -207,7 +207,7 @@ impl MatrixLiteral for ParamsLiteral {
     fn select(shape: &TableShape) -> Result<Self> {
         let too_large =
             "it needs more than 2^36 records of at most 2048 bytes, or their noise leaves no margin";
-        cheapest(shape, too_large, || {
+        let priced = || {
             let grids = cuts(shape).flat_map(|cut| grids(cut).map(move |blocks| (cut, blocks)));
             grids.filter_map(|(cut, blocks)| {
                 let literal = word_sizes(shape, cut, blocks)?;
@@ -217,7 +217,9 @@ impl MatrixLiteral for ParamsLiteral {
                 sent.into_iter().for_each(|bytes| *bytes *= 2);
                 Some((price(shape, &cut, &costs), literal))
             })
-        })
+        };
+        let selected = cheapest(shape, too_large, priced)?;
+        Ok(of_small_image(shape, selected, Self::image_bytes, |_| priced()))
     }
 
     fn check(&self) -> Result<Security> {
@@ -407,6 +409,14 @@ mod tests {
     #[test]
     fn what_is_selected_passes_the_check() {
         selects::<MatrixScheme<InspireTwo>>(1 << 30, 1 << 14);
+    }
+
+    #[test]
+    fn images_of_small_tables_are_small() {
+        for [rows, row_bytes] in [[1000, 32], [1 << 15, 32], [4096, 256], [2000, 500]] {
+            let literal = ParamsLiteral::select(&TableShape::new(rows, row_bytes, 1)).unwrap();
+            assert!(literal.image_bytes() <= 8 * rows * row_bytes + (4 << 20), "{literal:?}");
+        }
     }
 
     #[test]
