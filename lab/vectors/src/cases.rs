@@ -81,15 +81,27 @@ impl Case {
                 case("ml-dsa-44", 100, 16, VectorLookup::Row(42), false),
             ]
         });
-        let buckets = sotto_registry::SCHEMES.iter().filter(|entry| entry.id.0 == "ypir-sp/2");
-        let buckets = buckets.map(|entry| Case {
-            name: "pbc-1-ypir-sp".to_owned(),
-            row_bytes: 40,
-            rows: 300,
-            lookup: VectorLookup::Rows(ROWS.to_vec()),
-            ..Case::of(entry)
+        let ypir_sp = sotto_registry::SCHEMES.iter().filter(|entry| entry.id.0 == "ypir-sp/2");
+        let shapes = ypir_sp.flat_map(|entry| {
+            // A table of several buckets, and one of few records, whose query has short blocks.
+            [
+                Case {
+                    name: "pbc-1-ypir-sp".to_owned(),
+                    row_bytes: 40,
+                    rows: 300,
+                    lookup: VectorLookup::Rows(ROWS.to_vec()),
+                    ..Case::of(entry)
+                },
+                Case {
+                    name: "ypir-sp-2-short".to_owned(),
+                    rows: 20,
+                    row_bytes: 3000,
+                    lookup: VectorLookup::Row(13),
+                    ..Case::of(entry)
+                },
+            ]
         });
-        sotto_registry::SCHEMES.iter().map(|entry| Case::of(entry)).chain(layers).chain(buckets)
+        sotto_registry::SCHEMES.iter().map(|entry| Case::of(entry)).chain(layers).chain(shapes)
     }
 
     fn of(entry: &'static SchemeEntry) -> Self {

@@ -55,9 +55,9 @@ impl Secrets<'_> {
     /// before it.
     fn ypir_sp(&self) -> Result<SecretKey, Failure> {
         let params = Params::<YpirSp>::check(serde_json::from_slice(&self.table.params())?)?;
-        let (buckets, words) = (params.buckets() as usize, params.bucket_records() as usize);
-        let (encryption, places) =
-            (Silent::of_buckets((buckets, words), PlainModulus::BYTE)?, vec![0; buckets]);
+        let (buckets, words) = (params.buckets() as usize, params.words() as usize);
+        let encryption = Silent::of_buckets((buckets, words), PlainModulus::BYTE)?;
+        let (encryption, places) = (encryption.of_blocks(params.block as usize), vec![0; buckets]);
         let mut asked = self.exchanges.iter().filter(|exchange| exchange.request.path.ends_with("/ask"));
         let sent = asked.next().and_then(|exchange| exchange.request.body.get(query::HEAD_BYTES..));
         let sent = sent.and_then(|mut query| params.query().take(&mut query)).ok_or("no query was sent")?;

@@ -156,8 +156,9 @@ def coefficients(slots: list[int], q: int) -> list[int]:
 
 def ypir_sp_selected(of: Table) -> list[tuple[int | None, bytes]]:
     """Of each bucket: the record that the query asks for, by its number in the table, and that record."""
-    fields = ("set", "record_bytes", "records", "buckets", "samples", "query_bits", "key_bits", "answer_bits", "seed")
-    params, [(query, answer)], d, q = of.params(*fields), of.asks(), 2048, 1125899904679937
+    fields = ["set", "record_bytes", "records", "buckets", "samples", "block"]
+    params, [(query, answer)] = of.params(*fields, "query_bits", "key_bits", "answer_bits", "seed"), of.asks()
+    d, q, each = 2048, 1125899904679937, params.get("block", 2048)
     l, g, b, buckets = params["record_bytes"], params["samples"], params["query_bits"], params.get("buckets", 1)
     demand(buckets > 1 or "buckets" not in params, "one bucket has another text")
     m, groups, (high, low) = params["records"] // buckets, -(-l // g), params["answer_bits"]
@@ -166,20 +167,25 @@ def ypir_sp_selected(of: Table) -> list[tuple[int | None, bytes]]:
     demand(m * buckets == params["records"], "buckets of other sizes")
     demand(len(masks) == buckets * groups * d * high // 8, "another size of masks")
     demand(len(answer) == buckets * groups * g * low // 8, "another size of the answer")
-    vector, keys = -(-m * b // 8), (2 if g == d else 1) * d * params["key_bits"] // 8
+    # Of a short block only the first coefficients select a record.
+    n = m if each == d else -(-m // each) * d
+    demand(each == d or (buckets == 1 and g == d), "short blocks in another table")
+    held = 2 if each == d == g else 0 if each == 1 else 1
+    vector, keys = -(-n * b // 8), held * d * params["key_bits"] // 8
     demand(query is None or len(query) == buckets * vector + keys, "keys that are not sent once")
     dropped, one, out = 1 << (50 - b), (q + 2**7) // 2**8, []
     for bucket in range(buckets):
-        words, asked = None if query is None else bits(query[vector * bucket :][:vector], b, m), []
-        for k in range(-(-m // d) if words else 0):
-            number = bucket * -(-m // d) + k
+        words, asked = None if query is None else bits(query[vector * bucket :][:vector], b, n), []
+        for k in range(-(-n // d) if words else 0):
+            number = bucket * -(-n // d) + k
             stream = (word & (1 << 50) - 1 for word in public_words(bytes.fromhex(params["seed"]), "silent query", number, 8))
             block = coefficients([next(word for word in stream if word < q) for _ in range(d)], q)
-            for i, mask in enumerate(product(block, secret, q)[: m - k * d]):
+            for i, mask in enumerate(product(block, secret, q)[: n - k * d]):
                 error = (words[k * d + i] * dropped - mask) % q
                 is_small = [min(x % q, -x % q) <= 10 * 3.2 + dropped for x in (error, error - one)]
                 demand(sum(is_small) == 1, "a word that is neither zero nor one")
-                asked += [bucket * m + k * d + i] * is_small[1]
+                demand(i < each or is_small[0], "a one where a short block selects no record")
+                asked += [bucket * m + k * each + i] * is_small[1]
         demand(words is None or len(asked) == 1, "the query does not ask for a record of each bucket")
         record = b""
         for group in range(bucket * groups, bucket * groups + groups):
@@ -187,7 +193,8 @@ def ypir_sp_selected(of: Table) -> list[tuple[int | None, bytes]]:
             body = bits(answer[g * low // 8 * group :][: g * low // 8], low, g)
             # Masks and bodies are parts of q: x q / 2^high and y q / 2^low.
             hidden = product(mask, secret, 1 << high)
-            record += bytes(round((y / 2**low - x / 2**high) * 2**8) % 2**8 for x, y in zip(hidden, body))
+            signed = [round((y / 2**low - x / 2**high) * 2**8) for x, y in zip(hidden, body)]
+            record += bytes((x if i < each else -x) % 2**8 for i, x in enumerate(signed))
         out.append((asked[0] if asked else None, record[:l]))
     return out
 
