@@ -10,7 +10,7 @@ use sotto_prg::PublicSeed;
 use sotto_silent::groups::{Groups, MaskLayout};
 use sotto_silent::lattice::{self, N, PACKED_OPS, PUBLIC_SEED, Q_BITS, SET, SIGMA};
 use sotto_silent::limits::{self, KEY_BITS, field, in_range, within};
-use sotto_silent::matrix_shape::{MatrixShape, cheapest, cuts, price};
+use sotto_silent::matrix_shape::{MatrixShape, cheapest, cuts, of_small_image, price};
 use sotto_silent::message::{Field, Format};
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::short_blocks::{MAX_BLOCK, ShortBlocks};
@@ -178,18 +178,21 @@ impl MatrixLiteral for ParamsLiteral {
         let too_large = "it needs more than 2^20 records of at most 2^20 bytes, or records of more than 2^24 bytes of \
                          all buckets, or their noise leaves no margin";
         let whole = cheapest(shape, too_large, || priced(shape, N as u64, |_| whole_blocks().to_vec()))?;
-        let most = (8 * shape.rows).saturating_mul(shape.row_bytes).saturating_add(MAX_SMALL_IMAGE);
-        if whole.image_bytes() <= most || shape.buckets > 1 {
+        // Each bucket has weights of its own, and blocks that are not short.
+        if shape.buckets > 1 {
             return Ok(whole);
         }
         // A small table, whose records may be shorter than a packed ciphertext.
-        let packings = |cut: &MatrixShape| {
-            let short =
-                (0..=cut.records.next_power_of_two().min(MAX_BLOCK).ilog2()).map(|log| (N as u64, 1 << log));
-            let all = whole_blocks().into_iter().chain(short);
-            all.filter(|packing| sized(shape, cut, *packing).image_bytes() <= most).collect()
-        };
-        Ok(cheapest(shape, too_large, || priced(shape, MIN_SMALL_RECORD, packings)).unwrap_or(whole))
+        Ok(of_small_image(shape, whole, Self::image_bytes, |most| {
+            let packings = move |cut: &MatrixShape| {
+                // The fewest words, or the fewest digits: more blocks than four are never worth it.
+                let most_block = cut.records.next_power_of_two().min(MAX_BLOCK).ilog2();
+                let short = (most_block.saturating_sub(2)..=most_block).map(|log| (N as u64, 1 << log));
+                let all = whole_blocks().into_iter().chain(short);
+                all.filter(|packing| sized(shape, cut, *packing).image_bytes() <= most).collect()
+            };
+            priced(shape, MIN_SMALL_RECORD, packings)
+        }))
     }
 
     fn check(&self) -> Result<Security> {
@@ -303,9 +306,6 @@ impl MatrixLiteral for ParamsLiteral {
     }
 }
 
-/// Largest image of a table, beside 8 bytes for each of its bytes.
-const MAX_SMALL_IMAGE: u64 = 4 << 20;
-
 /// Shortest records of a small table, beside its rows.
 const MIN_SMALL_RECORD: u64 = 256;
 
@@ -406,6 +406,19 @@ mod tests {
     #[test]
     fn what_is_selected_passes_the_check() {
         selects::<MatrixScheme<YpirSp>>(1 << 30, 1 << 22);
+    }
+
+    #[test]
+    fn images_of_small_tables_are_small() {
+        for goal in Goal::ALL {
+            for [rows, row_bytes] in
+                [[32, 32768], [33, 32768], [1, 1 << 20], [1000, 32], [1 << 20, 1], [700, 5000]]
+            {
+                let shape = TableShape { goal, ..TableShape::new(rows, row_bytes, 1) };
+                let literal = ParamsLiteral::select(&shape).unwrap();
+                assert!(literal.image_bytes() <= 8 * rows * row_bytes + (4 << 20), "{goal:?} {literal:?}");
+            }
+        }
     }
 
     #[test]
