@@ -65,6 +65,20 @@ fn a_round_asks_each_table_of_its_code() {
     assert!(offers.iter().all(|offer| offer.failure_log2.is_some_and(|log2| log2 <= -39.0)));
 }
 
+/// A few rows of a small table are one query to copies of it, whose keys are counted once.
+#[test]
+fn a_few_rows_are_a_query_to_copies() {
+    let [one, five] = [None, Some(5)].map(|batch| {
+        let workload = Workload { batch, ..rows(2048, 512) };
+        plan_of(&workload, "ypir-sp/2").offers.remove(0)
+    });
+    assert_eq!((five.tables, five.queries), (1, 1));
+    let saved = 5 * one.up_bytes - five.up_bytes;
+    // A key is 2048 words of 40 bits at least, and there are at most two.
+    assert!(saved > 3 * 10_240, "{} {}", one.up_bytes, five.up_bytes);
+    assert!(five.memory_bytes > 4 * one.memory_bytes);
+}
+
 #[test]
 fn a_masked_row_is_wider_and_opened() {
     let (plain, masked) = (rows(4096, 64), Workload { symmetric: true, ..rows(4096, 64) });
