@@ -92,7 +92,8 @@ impl<R: Doubles> Plan<'_, R> {
 
     /// Does the last six levels: three that pair rows, and after a transposition three that would
     /// pair lanes.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn forward_square<const FIRST: bool>(&self, x: &mut Square, k: usize) {
         let (c, f) = (self.c, &self.f.squares[k - self.squares]);
         let rows = self.every_seven(&f.rows);
@@ -114,7 +115,8 @@ impl<R: Doubles> Plan<'_, R> {
 }
 
 /// Does three levels of eight blocks.
-#[inline(always)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 fn forward_eight<R: Doubles>(c: Constants<R>, v: &mut Eight<R>, f: &[Factors<R>; 7]) {
     let [a, b, d, e, g, h, i, j] = *v;
     let ([a, b, d, e], [g, h, i, j]) = forward_four(c, [a, b, d, e], [g, h, i, j], [f[0], f[0], f[0], f[0]]);

@@ -78,7 +78,8 @@ impl<R: Doubles> Plan<'_, R> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn inverse_square(&self, x: &mut Square, k: usize) {
         let (c, f) = (self.c, &self.f.squares[k - self.squares]);
         let (mut left, mut right) = ([c.q; 8], [c.q; 8]);
@@ -100,7 +101,8 @@ impl<R: Doubles> Plan<'_, R> {
 }
 
 /// Does the first two of three levels of eight blocks; sums of the second are reduced.
-#[inline(always)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 fn inverse_four<R: Doubles>(c: Constants<R>, v: &mut Eight<R>, f: &[Factors<R>; 7]) {
     let [a, b, d, e, g, h, i, j] = v;
     inverse_pair(c, a, b, f[3]);
@@ -117,7 +119,8 @@ fn inverse_four<R: Doubles>(c: Constants<R>, v: &mut Eight<R>, f: &[Factors<R>; 
 }
 
 /// Does three levels of eight blocks; sums of the last two are reduced.
-#[inline(always)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 fn inverse_eight<R: Doubles>(c: Constants<R>, v: &mut Eight<R>, f: &[Factors<R>; 7]) {
     inverse_four(c, v, f);
     let (left, right) = v.split_at_mut(4);
