@@ -172,7 +172,7 @@ mod tests {
                     let at = |i: usize| (x.wrapping_add((i / ny) as u64), y.wrapping_add((i % ny) as u64));
                     let expected: Vec<_> = (0..nx * ny).map(at).map(|(x, y)| pair(x, y)).collect();
                     let mut blocks = expected.clone();
-                    key.plain
+                    key.plain()
                         .encrypt_blocks(::aes::cipher::array::Array::cast_slice_from_core_mut(&mut blocks));
                     for k in available() {
                         let mut out = blank(nx * ny);

@@ -229,7 +229,8 @@ impl Cell {
 /// AES-128 under one key, wiped on drop.
 pub struct Aes {
     /// The cipher without vector instructions, which wipes itself.
-    pub(crate) plain: ::aes::Aes128,
+    #[cfg(not(target_feature = "simd128"))]
+    plain: ::aes::Aes128,
     /// The round keys of FIPS 197, section 5.2, for backends with instructions for a round.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
     pub(crate) rounds: [[u8; 16]; 11],
@@ -239,10 +240,24 @@ impl Aes {
     /// Expands a key to its round keys.
     pub fn new(key: &[u8; 16]) -> Self {
         Aes {
+            #[cfg(not(target_feature = "simd128"))]
             plain: ::aes::Aes128::new(key.into()),
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
             rounds: key_schedule::expand(key),
         }
+    }
+
+    /// The cipher without vector instructions.
+    #[cfg(not(target_feature = "simd128"))]
+    pub(crate) fn plain(&self) -> &::aes::Aes128 {
+        &self.plain
+    }
+
+    /// The cipher without vector instructions, made anew: with vectors only tests use it, and
+    /// browsers need not load it.
+    #[cfg(target_feature = "simd128")]
+    pub(crate) fn plain(&self) -> ::aes::Aes128 {
+        ::aes::Aes128::new(&self.rounds[0].into())
     }
 }
 

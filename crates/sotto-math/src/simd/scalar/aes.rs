@@ -28,7 +28,7 @@ pub(in crate::simd) struct ScalarAes;
 
 impl Cipher for ScalarAes {
     fn encrypt(&self, key: &Aes, blocks: &mut [[u8; 16]]) {
-        key.plain.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+        key.plain().encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
     }
 
     fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
