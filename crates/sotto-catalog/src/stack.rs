@@ -205,6 +205,6 @@ impl Document for Stack {
 }
 
 fn distinct<'a>(names: impl Iterator<Item = &'a TableName>) -> bool {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = std::collections::BTreeSet::new();
     names.into_iter().all(|name| seen.insert(name))
 }
