@@ -107,10 +107,8 @@ impl ArtifactDownload {
                 || ClientError::MissingArtifact { artifact: need.artifact.name(), bytes: need.bytes };
             todo.push_back(entries.iter().find(fits).ok_or_else(missing)?.clone());
         }
-        let mut deltas: Vec<_> = entries.iter().filter(|entry| entry.artifact == delta).cloned().collect();
-        smallest_first(&mut deltas);
+        let deltas = smallest_first(entries.iter().filter(|entry| entry.artifact == delta));
         let kept = consumer.checkpoint().map_or(0, AnyCheckpoint::absorbed_bytes);
-        let deltas = deltas.into();
         Ok(ArtifactDownload { todo, current: None, patch, deltas, kept, spoiled: false })
     }
 
@@ -223,9 +221,14 @@ pub(super) fn fetch(entry: &ArtifactEntry, range: Range<u64>) -> FetchRange {
     FetchRange { artifact: entry.artifact, digest: entry.digest, bytes: entry.bytes, range, request }
 }
 
-/// Sorts deltas by size. Called once for each download.
-fn smallest_first(deltas: &mut [ArtifactEntry]) {
-    deltas.sort_by_key(|delta| delta.bytes);
+/// Copies deltas in the order of their sizes. They are few, and a sort would be more code.
+fn smallest_first<'a>(deltas: impl Iterator<Item = &'a ArtifactEntry>) -> VecDeque<ArtifactEntry> {
+    let mut sorted: VecDeque<ArtifactEntry> = VecDeque::new();
+    for delta in deltas {
+        let place = sorted.iter().take_while(|smaller| smaller.bytes <= delta.bytes).count();
+        sorted.insert(place, delta.clone());
+    }
+    sorted
 }
 
 /// Bytes to fetch with one request, unless a single chunk is larger. The value is small enough to
