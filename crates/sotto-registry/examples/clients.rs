@@ -5,7 +5,6 @@
 //! schemes to measure, or none for all. With `--beside` it runs itself, with AVX2 kernels and with
 //! scalar ones, and two WebAssembly programs in Node, and prints a table: `make simd128-clients`
 //! does that.
-//! prints a table: `make simd128-clients` does that.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]
 
 use rand_core::Rng;
@@ -24,6 +23,7 @@ const TABLES: &[(&str, u64, u64)] = &[
     ("fspiral/", 1 << 14, 256),
     ("dpf/", 1 << 16, 32),
     ("checklist/", 1 << 16, 32),
+    ("lp-treepir/", 1 << 16, 32),
     ("s3pir/", 1 << 16, 32),
 ];
 
