@@ -56,7 +56,7 @@ impl BatchAccess {
         match above {
             [] => Ok(Some(BatchAccess::Rows { kind: TableKind::Index, code })),
             [layer] if layer.name == RANGE => {
-                let kind: TableKind = serde_json::from_value(json!({ "range": layer.params }))
+                let kind: TableKind = sotto_core::json::from_value(&json!({ "range": layer.params }))
                     .map_err(|e| CatalogError::malformed("layer of ranges", &e))?;
                 // The width of rows is in the tables' catalogs, and clients do not fill up empty
                 // rows.

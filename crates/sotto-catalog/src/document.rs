@@ -86,7 +86,7 @@ pub(crate) fn digest<D: Document>(document: &D) -> Result<Hex32> {
 
 /// Parses JSON from a peer.
 pub(crate) fn json<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes).map_err(|e| CatalogError::malformed(what, &e))
+    sotto_core::json::from_slice(bytes).map_err(|e| CatalogError::malformed(what, &e))
 }
 
 /// Refuses text that is longer than its limit.

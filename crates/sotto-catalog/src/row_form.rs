@@ -12,7 +12,7 @@
 use crate::ValueKind;
 use crate::table::LayerEntry;
 use serde::{Deserialize, Serialize};
-use sotto_core::{ExpectOrDefault, PeerMisbehaved};
+use sotto_core::{ExpectOrDefault, PeerMisbehaved, json};
 use std::io::{self, Write};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
@@ -60,7 +60,7 @@ impl RowForm {
         let Some(layer) = layers.iter().find(|layer| layer.name == NAME) else {
             return Some(if value == ValueKind::Text { RowForm::Text } else { RowForm::Whole });
         };
-        let params: Params = serde_json::from_value(layer.params.clone()).ok()?;
+        let params: Params = json::from_value(&layer.params).ok()?;
         (1..=MAX_LENGTH_BYTES).contains(&params.bytes).then_some(RowForm::Length(params.bytes))
     }
 

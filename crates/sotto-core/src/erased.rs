@@ -21,7 +21,7 @@ mod state;
 use crate::TableShape;
 use crate::{
     Artifact, CryptoRng, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, PatchArtifact, PerServer,
-    Result, Scheme, SchemeId, SchemeMetadata, SumElement, UnitLayout,
+    Result, Scheme, SchemeId, SchemeMetadata, SumElement, UnitLayout, json,
 };
 pub use caps::Caps;
 pub use client::{AnyBatch, AnyClient, AnyPending, AnyPrepare, AnyStreamClient, AnySum};
@@ -162,8 +162,7 @@ fn literal<S: Scheme>(params: &[u8]) -> Result<<S::Params as Params>::Literal> {
     // The message may quote text from the peer, and is shown in terminals.
     let printable =
         |e: serde_json::Error| e.to_string().chars().filter(|c| !c.is_control()).take(200).collect();
-    Ok(serde_json::from_slice(params)
-        .map_err(|e| ParamsError::Field { field: "params", why: printable(e) })?)
+    Ok(json::from_slice(params).map_err(|e| ParamsError::Field { field: "params", why: printable(e) })?)
 }
 
 fn canonical<S: Scheme>(literal: &<S::Params as Params>::Literal) -> Result<Vec<u8>> {

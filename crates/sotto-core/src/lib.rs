@@ -51,6 +51,7 @@
 //! | [`layer`] | the rows that a request needs, and their meaning: `Layer`, `Compose` |
 //! | [`cooperative`] | work that the caller can pause between its pieces |
 //! | [`expect`] | values that cannot be missing: asserted in debug builds |
+//! | [`json`] | JSON in one form: a struct is an object, and never an array |
 //! | [`work`] | the unit of work by which the costs of schemes are compared |
 //! | [`erased`] | the one adaptor that turns typed messages into bytes |
 #![forbid(unsafe_code)]
@@ -62,6 +63,7 @@ pub mod diagnosis;
 pub mod erased;
 pub mod error;
 pub mod expect;
+pub mod json;
 pub mod layer;
 pub mod names;
 pub mod params;

@@ -18,7 +18,7 @@ use crate::color_proof::{self, ColorProof};
 use crate::tile_proof::{self, TileProof};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sotto_core::{Compose, Layer, PeerMisbehaved, Result};
+use sotto_core::{Compose, Layer, PeerMisbehaved, Result, json};
 use sotto_prg::PublicSeed;
 use sotto_tree::log::{Hash, Peaks};
 use sotto_tree::{Coloring, PerfectTree};
@@ -160,17 +160,16 @@ impl ProofLayout {
         let none = |e: serde_json::Error| refuse(e.to_string());
         let (design, leaves) = match name {
             COLOR => {
-                let ColorParams { leaves, layers, public } =
-                    Deserialize::deserialize(params).map_err(none)?;
+                let ColorParams { leaves, layers, public } = json::from_value(params).map_err(none)?;
                 (ProofLayout::Color { layers, public }, leaves)
             }
             TILE => {
-                let TileParams { leaves, levels } = Deserialize::deserialize(params).map_err(none)?;
+                let TileParams { leaves, levels } = json::from_value(params).map_err(none)?;
                 (ProofLayout::Tile { levels }, leaves)
             }
             BATCH => {
                 let BatchParams { leaves, copies, buckets, spare, seed } =
-                    Deserialize::deserialize(params).map_err(none)?;
+                    json::from_value(params).map_err(none)?;
                 (ProofLayout::Batch(BatchLayout { copies, buckets, spare, seed }), leaves)
             }
             _ => {

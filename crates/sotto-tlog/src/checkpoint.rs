@@ -109,7 +109,7 @@ impl SignedTreeHead {
         if json.len() > MAX_HEAD_BYTES {
             return Err(LogError::TooLarge { what: "signed tree head".into(), limit: MAX_HEAD_BYTES as u64 });
         }
-        let head: TreeHeadJson = serde_json::from_slice(json)
+        let head: TreeHeadJson = sotto_core::json::from_slice(json)
             .map_err(|_| refuse("expected tree_size, timestamp, sha256_root_hash and tree_head_signature"))?;
         let bytes = |text: &str| LENIENT.decode(text).map_err(|_| refuse("invalid base64"));
         let root =

@@ -219,7 +219,7 @@ impl Problem {
     /// printed to terminals.
     pub fn read(status: u16, body: &[u8]) -> Self {
         let parsed = (body.len() as u64 <= MAX_PROBLEM_BYTES)
-            .then(|| serde_json::from_slice::<ProblemBody>(body).ok())
+            .then(|| sotto_core::json::from_slice::<ProblemBody>(body).ok())
             .flatten();
         let Some(body) = parsed else {
             let message = format!("the server answered with status {status} and no readable reason");

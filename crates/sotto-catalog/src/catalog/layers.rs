@@ -4,7 +4,7 @@ use crate::row_form::{self, RowForm};
 use crate::symmetric::{self, SymmetricLayer};
 use crate::{ArtifactEntry, Catalog, CatalogError, Hex32, LayerEntry, Packing, Result, TableKind, ValueKind};
 use sotto_core::params::{REQUIRED_FAILURE_LOG2, REQUIRED_SECURITY_BITS};
-use sotto_core::{ParamsError, ParamsReport, SchemeEntry};
+use sotto_core::{ParamsError, ParamsReport, SchemeEntry, json};
 use sotto_oprf::{OVERHEAD_BYTES, PublicKey, SUITE};
 
 impl RowForm {
@@ -14,8 +14,8 @@ impl RowForm {
             let is_text = catalog.value == ValueKind::Text && catalog.kind != TableKind::Keyword;
             return Ok(if is_text { RowForm::Text } else { RowForm::Whole });
         };
-        let params: row_form::Params = serde_json::from_value(layer.params.clone())
-            .map_err(|e| CatalogError::malformed("layer of lengths", &e))?;
+        let params: row_form::Params =
+            json::from_value(&layer.params).map_err(|e| CatalogError::malformed("layer of lengths", &e))?;
         let form = RowForm::Length(params.bytes);
         let longest = item_bytes.checked_sub(form.overhead()).filter(|longest| *longest > 0);
         let fits = |longest: &u64| {
@@ -37,8 +37,8 @@ impl RowForm {
 impl SymmetricLayer {
     /// Reads the layer of a catalog.
     pub(crate) fn of(catalog: &Catalog, layer: &LayerEntry) -> Result<Self> {
-        let params: symmetric::Params = serde_json::from_value(layer.params.clone())
-            .map_err(|e| CatalogError::malformed("layer of masks", &e))?;
+        let params: symmetric::Params =
+            json::from_value(&layer.params).map_err(|e| CatalogError::malformed("layer of masks", &e))?;
         if params.suite != SUITE {
             let why = format!("expected a mask of suite {SUITE}");
             return Err(CatalogError::invalid("layers", why));

@@ -10,7 +10,7 @@ use crate::session::{KnownSigner, RetiredKey, WitnessError};
 use crate::{ClientError, Result};
 use serde::{Deserialize, Serialize};
 use sotto_catalog::{ArtifactEntry, Hex32, PublicKey};
-use sotto_core::Epoch;
+use sotto_core::{Epoch, json};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -140,8 +140,8 @@ fn checked(bytes: &[u8]) -> Option<&[u8]> {
 pub(super) fn read(path: &Path) -> Result<Option<KnownTable>, CacheError> {
     let Some(bytes) = files::read(path).map_err(|e| CacheError::at(path, e))? else { return Ok(None) };
     let damaged = |why: String| CacheError::Memory { path: path.to_owned(), why };
-    let json = checked(&bytes).ok_or_else(|| damaged("checksum wrong or missing".to_owned()))?;
-    let known: KnownTable = serde_json::from_slice(json).map_err(|e| damaged(e.to_string()))?;
+    let text = checked(&bytes).ok_or_else(|| damaged("checksum wrong or missing".to_owned()))?;
+    let known: KnownTable = json::from_slice(text).map_err(|e| damaged(e.to_string()))?;
     match known.key() {
         Ok(_) => Ok(Some(known)),
         Err(error) => Err(damaged(error.to_string())),

@@ -105,12 +105,12 @@ impl StateMetadata {
         }
         let unusable =
             |error: serde_json::Error| StateError::Unusable { path: path.into(), why: error.to_string() };
-        let found = serde_json::from_slice::<FormatOnly>(json).map_err(unusable)?.format;
+        let found = sotto_core::json::from_slice::<FormatOnly>(json).map_err(unusable)?.format;
         if found != FORMAT {
             let (path, expected) = (path.into(), FORMAT.to_owned());
             return Err(StateError::WrongState { path, what: "format", found, expected });
         }
-        serde_json::from_slice(json).map_err(unusable)
+        sotto_core::json::from_slice(json).map_err(unusable)
     }
 
     /// Fails if the state belongs to something else than `expected`.

@@ -9,7 +9,7 @@ use crate::batch_code::search_budget::{SearchBudget, THOROUGH};
 use crate::batch_code::{BatchCode, NAME};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Misuse, ParamsError, Result};
+use sotto_core::{Misuse, ParamsError, Result, json};
 use sotto_prg::PublicSeed;
 
 const MAX_ROWS: u64 = 1 << 40;
@@ -184,7 +184,7 @@ impl Params {
         let plain =
             |e: serde_json::Error| e.to_string().chars().filter(|c| !c.is_control()).take(200).collect();
         let params: Params =
-            serde_json::from_slice(text).map_err(|e| ParamsError::Field { field: NAME, why: plain(e) })?;
+            json::from_slice(text).map_err(|e| ParamsError::Field { field: NAME, why: plain(e) })?;
         params.sizes().check()?;
         Ok(params)
     }

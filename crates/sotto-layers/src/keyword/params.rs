@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{ParamsError, Result, SumElement};
+use sotto_core::{ParamsError, Result, SumElement, json};
 use sotto_prg::PublicSeed;
 
 /// Maximum number of rows that may have a key.
@@ -125,7 +125,7 @@ impl Params {
     pub fn parse(text: &[u8]) -> Result<Self> {
         let plain =
             |e: serde_json::Error| e.to_string().chars().filter(|c| !c.is_control()).take(200).collect();
-        let params: Params = serde_json::from_slice(text).map_err(|e| refused("params", plain(e)))?;
+        let params: Params = json::from_slice(text).map_err(|e| refused("params", plain(e)))?;
         params.check()?;
         Ok(params)
     }
