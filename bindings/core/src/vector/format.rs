@@ -1,10 +1,12 @@
 //! The file of a vector: a JSON text, followed by bytes that are too many for a text.
 
 use super::VectorError;
-use serde::de::Error as _;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sotto_catalog::{Hex32, HexBytes, PublicKey, TableName};
 use sotto_client::transport::Method;
+use sotto_core::json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -96,7 +98,7 @@ pub struct Exchange {
 }
 
 /// Bytes of a body: in the text, after it, or left out and identified by their digest.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Body {
     /// Bytes in the text.
@@ -151,11 +153,11 @@ impl Vector {
         struct Version {
             format: String,
         }
-        let Version { format } = serde_json::from_slice(text).map_err(|error| not_one(error.to_string()))?;
+        let Version { format } = json::from_slice(text).map_err(|error| not_one(error.to_string()))?;
         if format != FORMAT {
             return Err(VectorError::Version(format));
         }
-        let vector: Vector = serde_json::from_slice(text).map_err(|error| not_one(error.to_string()))?;
+        let vector: Vector = json::from_slice(text).map_err(|error| not_one(error.to_string()))?;
         if vector.exchanges.len() > MAX_EXCHANGES {
             return Err(not_one(format!("it has more than {MAX_EXCHANGES} exchanges")));
         }
@@ -265,6 +267,32 @@ pub fn range(range: &Range<u64>) -> String {
 impl Serialize for VectorKey {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(&self.0)
+    }
+}
+
+// What serde derives for `untagged` copies the body to a form of its own first, which is much code
+// for browsers.
+impl<'de> Deserialize<'de> for Body {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(BodyVisitor)
+    }
+}
+
+struct BodyVisitor;
+
+impl<'de> Visitor<'de> for BodyVisitor {
+    type Value = Body;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the bytes as hexadecimal text, or an object that describes them")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Body, E> {
+        text.parse().map(Body::Hex).map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Body, A::Error> {
+        NamedBytes::deserialize(MapAccessDeserializer::new(fields)).map(Body::Named)
     }
 }
 
