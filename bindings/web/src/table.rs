@@ -134,7 +134,7 @@ pub fn self_test(vector: &[u8]) -> Result<Vec<u8>, JsValue> {
 /// Parses JSON from the worker, from bytes as everywhere else, so that one parser suffices in the
 /// binary.
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, JsValue> {
-    serde_json::from_slice(text.as_bytes())
+    sotto_core::json::from_slice(text.as_bytes())
         .map_err(|error| error_json(&BindingError::misuse(error.to_string(), "give what js/index.d.ts says")))
 }
 
