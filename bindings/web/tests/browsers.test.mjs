@@ -31,7 +31,7 @@ test("WebAssembly is off", () =>
   inBrowser(["--js-flags=--jitless"], async (open) => {
     const off = await call(open, "connect", table.name);
     assert.deepEqual([off.error, off.code, off.fault], ["SottoError", "no-webassembly", "machine"]);
-    assert.match(off.fix, /turn it on/);
+    assert.match(off.fix, /enable it/);
   }));
 
 test("the worker cannot be loaded", () =>

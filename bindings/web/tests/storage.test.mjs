@@ -112,7 +112,7 @@ test("an old copy of a state is noticed by its rollback counter", async () => {
   await call(open, "told");
   await call(open, "connect", spent.name, { pin: spent.pin });
   const told = await call(open, "told");
-  assert.ok(told.some((event) => /thrown away .* old copy/.test(event)), JSON.stringify(told));
+  assert.ok(told.some((event) => /discarded .* old copy/.test(event)), JSON.stringify(told));
   await asked(open, spent, 5, 6);
   assert.deepEqual(usedTwice(readsOf(page)), []);
 });
