@@ -38,6 +38,10 @@ const PLAIN: PlainModulus = PlainModulus::BYTE;
 /// many with one.
 const SAMPLES: [u64; 2] = [N as u64, N as u64 / 2];
 
+/// Maximum number of short blocks in a query, which is multiplied by as many powers as a block has bytes
+/// of each product.
+const MAX_BLOCKS: u64 = 4;
+
 /// The range of the bits of a query's word.
 const QUERY_BITS: RangeInclusive<u8> = 16..=Q_BITS as u8;
 
@@ -189,7 +193,11 @@ impl MatrixLiteral for ParamsLiteral {
                 let most_block = cut.records.next_power_of_two().min(MAX_BLOCK).ilog2();
                 let short = (most_block.saturating_sub(2)..=most_block).map(|log| (N as u64, 1 << log));
                 let all = whole_blocks().into_iter().chain(short);
-                all.filter(|packing| sized(shape, cut, *packing).image_bytes() <= most).collect()
+                let fits = |literal: ParamsLiteral| {
+                    let blocks = literal.short_blocks().map_or(1, |blocks| blocks.blocks() as u64);
+                    blocks <= MAX_BLOCKS && literal.image_bytes() <= most
+                };
+                all.filter(|packing| fits(sized(shape, cut, *packing))).collect()
             };
             priced(shape, MIN_SMALL_RECORD, packings)
         }))
@@ -222,6 +230,12 @@ impl MatrixLiteral for ParamsLiteral {
             if !self.block.is_power_of_two() || self.samples != N as u64 || self.buckets.is_some() {
                 let why = "must be a power of two, with 2048 bytes packed together and one bucket";
                 return Err(field("block", why.into()));
+            }
+            if self.records.div_ceil(self.block) > MAX_BLOCKS {
+                return Err(field(
+                    "block",
+                    format!("must be at least a quarter of the {} records", self.records),
+                ));
             }
         }
         within("query_bits", self.query_bits, QUERY_BITS)?;

@@ -142,6 +142,7 @@ fn literals_that_promise_too_much_are_refused() {
         ("block", short(0, good())),
         ("block", short(3, good())),
         ("block", short(4096, good())),
+        ("block", short(128, good())),
         ("block", short(16, literal([4096, 1000, 1024], [26, 46], [19, 10]))),
         ("query_bits", ParamsLiteral { query_bits: 51, ..good() }),
         ("query_bits", ParamsLiteral { query_bits: 15, ..good() }),

@@ -57,8 +57,8 @@ fn noise_is_what_the_formulas_say() {
         let records = bytes((literal.record_bytes * literal.records) as usize);
         let table = Table::checked(literal, records);
         let (errors, params, bits) = (noise(&table, 2), &table.params, table.params.bits());
-        // Numbers that are packed by as many switches, less one; and words that numbers are multiplied by:
-        // in short blocks those of a record are as many as powers of Y.
+        // Numbers that are packed by as many switches, less one; and words that are multiplied by
+        // numbers: in short blocks as many for each record as there are powers of Y.
         let (switched, records) = match params.short_blocks() {
             Some(blocks) => (blocks.block, params.records * blocks.powers() as u64),
             None => (params.samples(), params.bucket_records()),
