@@ -23,7 +23,7 @@ const TABLES: &[(&str, u64, u64)] = &[
     ("fspiral/", 1 << 14, 256),
     ("dpf/", 1 << 16, 32),
     ("checklist/", 1 << 16, 32),
-    ("lp-treepir/", 1 << 16, 32),
+    ("lp-treepir/", 1 << 14, 32),
     ("s3pir/", 1 << 16, 32),
 ];
 
