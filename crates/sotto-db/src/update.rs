@@ -188,7 +188,7 @@ pub fn read_update<'a>(
             changes::read(path, &options.changes, origin.as_ref(), &target, watch)?
         }
     };
-    let changes = changes.check(path, options)?;
+    let changes = changes.check(path.unwrap_or(lock.dir().path()), options)?;
     Ok(TableUpdate { entry, lock, options, old, pieces, changes, layers, stored, solved, began })
 }
 

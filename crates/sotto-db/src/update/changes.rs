@@ -44,8 +44,9 @@ impl ChangeSet {
         ChangeSet { tally: ChangeCounts { set, added, ..ChangeCounts::default() }, rule: table.rule, ..self }
     }
 
-    /// Refuses changes of no row, unless the next epoch is published for its anchor.
-    pub(super) fn check(self, path: Option<&Path>, options: &UpdateOptions<'_>) -> Result<Self> {
+    /// Refuses changes of no row, unless the next epoch is published for its anchor. `path` is the file, or
+    /// without one the folder.
+    pub(super) fn check(self, path: &Path, options: &UpdateOptions<'_>) -> Result<Self> {
         let why = match self.rule {
             BlockRule::First => "none contains the first key of a block (--block-value first)",
             BlockRule::Most => "none contains most keys of a block (--block-value most)",
@@ -53,7 +54,7 @@ impl ChangeSet {
         if !self.rows.is_empty() || options.anchor.is_some() {
             return Ok(self);
         }
-        let path = path.unwrap_or(Path::new("")).to_owned();
+        let path = path.to_owned();
         match self.partial_blocks {
             0 => Err(DbError::NoChanges(path)),
             blocks => Err(DbError::PartOfBlocks { path, blocks, why }),

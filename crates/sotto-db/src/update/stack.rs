@@ -88,8 +88,9 @@ pub struct StackUpdate<'a> {
     began: Instant,
 }
 
-/// Reads a file of changes to the stack whose folder the caller has locked. Changes are held in
-/// memory, at most 1 GiB of them.
+/// Reads a file of changes to the stack whose folder the caller has locked. Without a file, the next
+/// epoch of the stack has the same tables and another anchor. Changes are held in memory, at most
+/// 1 GiB of them.
 ///
 /// # Errors
 /// The errors of [`super::read_update`]; [`DbError::NoBatch`] for a stack of another layer.
@@ -138,7 +139,7 @@ pub fn read_stack_update<'a>(
             (changes::read(path, &options.changes, origin.as_ref(), &target, watch)?, None)
         }
     };
-    let changes = changes.check(path, options)?;
+    let changes = changes.check(path.unwrap_or(dir.path()), options)?;
     Ok(StackUpdate { dir, options, before, is_rotated, layers, buckets, changes, keyed, began })
 }
 

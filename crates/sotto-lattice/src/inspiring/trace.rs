@@ -32,9 +32,10 @@ pub struct TracePacking {
     polynomials: usize,
     /// Masks of the key in slots, digit by digit.
     masks: Vec<Vec<u64>>,
-    /// The automorphism of the key, and its inverse.
-    onward: Automorphism,
-    back: Automorphism,
+    /// The automorphism of the key.
+    automorphism: Automorphism,
+    /// The inverse of that automorphism.
+    inverse: Automorphism,
 }
 
 /// The digits of all switches of one packed ciphertext.
@@ -54,15 +55,15 @@ impl TracePacking {
     /// `n / 2`.
     pub fn new(ring: &Ring, gadget: &Gadget, masks: MaskSource<'_>, polynomials: usize) -> Option<Self> {
         let n = ring.n();
-        let there_is = polynomials.is_power_of_two() && polynomials <= n / 2;
-        (there_is && gadget.fits(ring.q().bits())).then_some(())?;
+        let is_supported = polynomials.is_power_of_two() && polynomials <= n / 2;
+        (is_supported && gadget.fits(ring.q().bits())).then_some(())?;
         let k = automorphism(n, polynomials);
         // The inverse is the power that is one less than the number of automorphisms.
         let inverse = (1..polynomials).fold(1, |power, _| power * k % (2 * n));
         Some(TracePacking {
             masks: (0..u64::from(gadget.digits())).map(|j| masks.mask(ring, ModulusLevel::Main, j)).collect(),
-            onward: ring.plan().automorphism(k)?,
-            back: ring.plan().automorphism(inverse)?,
+            automorphism: ring.plan().automorphism(k)?,
+            inverse: ring.plan().automorphism(inverse)?,
             ring: ring.clone(),
             gadget: *gadget,
             polynomials,
@@ -118,7 +119,7 @@ impl TracePacking {
         for polynomial in &mut key {
             let power = powers.len().checked_sub(2).map_or(1, |last| powers[last]);
             let image = self.ring.plan().automorphism(power);
-            apply(image.as_ref().unwrap_or(&self.back), polynomial);
+            apply(image.as_ref().unwrap_or(&self.inverse), polynomial);
         }
         let mut sum = mask(powers[g - 1]);
         let mut digits = Vec::with_capacity((g - 1) * self.masks.len());
@@ -130,7 +131,7 @@ impl TracePacking {
             for (digit, key) in split.chunks_exact_mut(n).zip(&mut key) {
                 self.ring.forward(ModulusLevel::Main, digit);
                 plan.mul_acc(&mut sum, digit, key);
-                apply(&self.back, key);
+                apply(&self.inverse, key);
             }
             // In the end the digits of the last switch made come first.
             digits.extend(split.chunks_exact(n).rev().map(<[u64]>::to_vec));
@@ -187,7 +188,7 @@ impl TracePacking {
         while digits.peek().is_some() && !key.is_empty() {
             for (key, digit) in key.iter_mut().zip(digits.by_ref()) {
                 plan.mul_acc_wide(&mut sums, digit, key);
-                apply(&self.onward, key);
+                apply(&self.automorphism, key);
             }
         }
         plan.take(&mut sums, &mut out);
