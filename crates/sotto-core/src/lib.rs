@@ -91,7 +91,9 @@ pub use erased::{
 pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
 pub use expect::ExpectOrDefault;
 pub use layer::{Compose, Layer, Row};
-pub use names::{Assumption, Epoch, Hiding, ParamsDigest, Record, RecordIndex, SchemeId, SchemeMetadata};
+pub use names::{
+    AbortLeakage, Assumption, Epoch, Hiding, ParamsDigest, Record, RecordIndex, SchemeId, SchemeMetadata,
+};
 pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, TableShape, report_details};
 #[cfg(feature = "server")]
 pub use parts::{PartIndex, PartScheme};

@@ -118,6 +118,9 @@ pub struct SchemeMetadata {
     pub server_keeps: &'static str,
     /// Whether the client detects every wrong answer, without proofs in the rows.
     pub is_verified: bool,
+    /// What a server learns from whether a client refuses an answer, where records are verified. The
+    /// most that it learns under any parameters.
+    pub abort_leakage: AbortLeakage,
     /// Whether the scheme is here to be compared with, and another one serves its purpose better.
     pub is_baseline: bool,
 }
@@ -134,7 +137,46 @@ impl SchemeMetadata {
             client_keeps: "nothing",
             server_keeps: "nothing",
             is_verified: false,
+            abort_leakage: AbortLeakage::Row,
             is_baseline: false,
+        }
+    }
+}
+
+/// What a server learns from whether a client that verifies records refuses its answer, if catalog and
+/// artifacts are an honest publisher's.
+///
+/// ```
+/// use sotto_core::AbortLeakage;
+///
+/// // A client that demands authenticated answers accepts up to the errors of a query.
+/// assert!(AbortLeakage::Nothing.is_authenticated() && AbortLeakage::QueryErrors.is_authenticated());
+/// assert!(!AbortLeakage::Row.is_authenticated());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum AbortLeakage {
+    /// Nothing: the server knows beforehand whether the client refuses.
+    Nothing,
+    /// One bit of the secrets of that query alone, which depends on nothing that is looked up.
+    QueryErrors,
+    /// One bit that the server chooses, such as whether the row is in one half of the table.
+    Row,
+}
+
+impl AbortLeakage {
+    /// Whether a refusal depends on nothing that is looked up.
+    pub const fn is_authenticated(self) -> bool {
+        !matches!(self, AbortLeakage::Row)
+    }
+
+    /// What a refusal reveals, in words.
+    pub const fn statement(self) -> &'static str {
+        match self {
+            AbortLeakage::Nothing => "nothing",
+            AbortLeakage::QueryErrors => "a bit of that query's errors, and nothing of the row",
+            AbortLeakage::Row => "a bit of the row, of the server's choice",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Descriptions of what the servers of a table learn about its clients.
 
 use serde::Serialize;
-use sotto_core::SchemeEntry;
+use sotto_core::{AbortLeakage, SchemeEntry};
 
 /// A statement of what is learned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -21,6 +21,10 @@ pub(crate) fn of(entry: &SchemeEntry, keys_bytes: u64, is_symmetric: bool) -> Ve
     }
     if entry.hint_server.is_some() {
         leaks.push("when a client requests hints".to_owned());
+    }
+    match entry.metadata.abort_leakage {
+        AbortLeakage::Nothing => {}
+        tells => leaks.push(format!("{}, by a refusal of an answer", tells.statement())),
     }
     if is_symmetric {
         leaks.push("how many rows each client opens".to_owned());

@@ -7,6 +7,7 @@
 //! | [`wire`] | sizes are what the report says; damaged bytes give typed errors |
 //! | [`images`] | artifacts in pieces, missing, damaged; images cut short, disks full, sectors bad |
 //! | [`extensions`] | buckets, sums, units and masks, where the scheme has them |
+//! | [`aborts`] | refusals that depend on nothing that is looked up, where the scheme declares that |
 //! | [`queries`] | fresh randomness, repeatable from a seed; misuse; budgets; many at once |
 //! | [`epochs`] | a revised image is a fresh one; a patched artifact too |
 //! | [`parts`] | tables in parts: their partials make the answer of the whole, where the scheme can |
@@ -17,6 +18,7 @@
 //!
 //! Everything goes through [`sotto_core::SchemeEntry`], as it does in a server and a client.
 
+pub mod aborts;
 pub mod crashes;
 pub mod epochs;
 pub mod extensions;
@@ -71,6 +73,7 @@ const CHECKS: &[Check] = &[
     ("the_budget_is_kept", ALWAYS, queries::budget),
     ("batches_equal_single_answers", QUERIES, queries::batches_equal_singles),
     ("one_bad_query_costs_only_itself", QUERIES, queries::bad_among_good),
+    ("refusals_do_not_depend_on_the_record", AUTHENTICATED, aborts::do_not_depend_on_the_record),
     ("artifacts_come_in_pieces_of_any_size", ALWAYS, images::artifact_pieces),
     ("artifacts_have_the_reported_sizes", ALWAYS, images::artifact_sizes),
     ("wrong_artifacts_are_misuse", ALWAYS, images::artifact_misuse),
@@ -120,6 +123,8 @@ const CHECKS: &[Check] = &[
 
 const ALWAYS: Condition = |_| true;
 const QUERIES: Condition = |subject| !subject.entry.is_downloadable();
+const AUTHENTICATED: Condition =
+    |subject| QUERIES(subject) && subject.entry.metadata.abort_leakage.is_authenticated();
 const REVISES: Condition = |subject| subject.entry.server.update_image.is_some();
 const MASKS_DATA: Condition = |subject| subject.entry.server.whitening.is_some();
 const CUTS: Condition = |subject| subject.entry.server.parts.is_some();

@@ -1,10 +1,10 @@
 //! Tests that the suite fails where it should: schemes that break one rule each.
 
 use sotto_core::{
-    AnyServer, Artifact, Error, Image, ParamsReport, RecordSource, Result, SchemeEntry, Section, Sink,
-    TableShape,
+    AbortLeakage, AnyServer, Artifact, Error, Image, ParamsReport, RecordSource, Result, SchemeEntry,
+    Section, Sink, TableShape,
 };
-use sotto_testkit::conformance::{Subject, epochs, extensions, images, params, queries, rows, wire};
+use sotto_testkit::conformance::{Subject, aborts, epochs, extensions, images, params, queries, rows, wire};
 use sotto_testkit::memory::{MemoryImage, MemorySink};
 use sotto_testkit::{CLEAR, CLEAR_BATCH, CLEAR_TWO};
 use std::sync::Arc;
@@ -60,6 +60,13 @@ fn a_wrong_hint_size_in_the_report() {
         Ok(report)
     }
     images::artifact_sizes(&broken(|entry| entry.report = report));
+}
+
+#[test]
+#[should_panic(expected = "whether record 1 is refused")]
+fn refusals_by_the_record() {
+    let subject = broken(|entry| entry.metadata.abort_leakage = AbortLeakage::Nothing);
+    aborts::do_not_depend_on_the_record(&subject);
 }
 
 #[test]

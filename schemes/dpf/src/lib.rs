@@ -61,7 +61,9 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod tree;
 
-use sotto_core::{Assumption, Caps, Hiding, Scheme, SchemeEntry, SchemeId, SchemeMetadata, TwoServers};
+use sotto_core::{
+    AbortLeakage, Assumption, Caps, Hiding, Scheme, SchemeEntry, SchemeId, SchemeMetadata, TwoServers,
+};
 
 /// The DPF scheme; `PROVEN` where every record ends with the path that proves it.
 pub struct Dpf<const PROVEN: bool = false>;
@@ -76,6 +78,7 @@ impl<const PROVEN: bool> Scheme for Dpf<PROVEN> {
         paper: "https://eprint.iacr.org/2018/707",
         hiding: &[Hiding::Splitting],
         assumptions: &[Assumption::Aes],
+        abort_leakage: AbortLeakage::Nothing,
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
     type Params = params::Params;

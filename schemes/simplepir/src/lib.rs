@@ -26,7 +26,7 @@ pub mod verisimplepir;
 
 pub use verisimplepir::VERIFIED;
 
-use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_core::{AbortLeakage, Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 use sotto_silent::lwe::hint::HintDownload;
 use sotto_silent::{MatrixScheme, Method};
 
@@ -41,6 +41,7 @@ impl Method for SimplePir {
         hiding: &[Hiding::Encryption],
         assumptions: &[Assumption::RingLwe],
         client_keeps: "a hint for each table and epoch, the same for every client",
+        abort_leakage: AbortLeakage::QueryErrors,
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.patch().update_image().sum().parts();

@@ -19,7 +19,7 @@ pub mod literal;
 #[cfg(feature = "server")]
 pub mod server;
 
-use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_core::{AbortLeakage, Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 use sotto_silent::{MatrixScheme, Method};
 
 /// The method of VeriSimplePIR.
@@ -34,6 +34,7 @@ impl Method for VeriSimplePir {
         assumptions: &[Assumption::RingLwe],
         client_keeps: "a hint and a check, computed from one stream of the table in each epoch",
         is_verified: true,
+        abort_leakage: AbortLeakage::Nothing,
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();

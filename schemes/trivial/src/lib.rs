@@ -43,7 +43,7 @@ pub mod params;
 #[cfg(feature = "server")]
 pub mod server;
 
-use sotto_core::{Caps, Hiding, NoServers, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_core::{AbortLeakage, Caps, Hiding, NoServers, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// Trivial PIR, whose clients download the table.
 pub struct TrivialPir;
@@ -56,6 +56,7 @@ impl Scheme for TrivialPir {
         hiding: &[Hiding::Download],
         client_keeps: "the table, the same for every client",
         is_verified: true,
+        abort_leakage: AbortLeakage::Nothing,
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
     type Params = params::Params;

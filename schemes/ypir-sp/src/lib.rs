@@ -31,7 +31,7 @@ pub mod literal;
 #[cfg(feature = "server")]
 pub mod server;
 
-use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_core::{AbortLeakage, Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 use sotto_silent::masks::MaskDownload;
 use sotto_silent::{MatrixScheme, Method};
 
@@ -46,6 +46,7 @@ impl Method for YpirSp {
         hiding: &[Hiding::Encryption],
         assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
         client_keeps: "masks of answers for each table and epoch, the same for every client",
+        abort_leakage: AbortLeakage::QueryErrors,
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().sum().batch().parts();

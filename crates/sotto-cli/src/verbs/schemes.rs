@@ -58,6 +58,7 @@ fn facts(entry: &SchemeEntry) -> Vec<(&'static str, String)> {
         ("hidden by", names(metadata.hiding)),
         ("trust in", entry.trust()),
         ("assumptions", names(metadata.assumptions)),
+        ("a refusal tells", metadata.abort_leakage.statement().to_owned()),
         ("client keeps", metadata.client_keeps.to_owned()),
         ("server keeps", format!("{}, for each client", metadata.server_keeps)),
     ];

@@ -50,16 +50,17 @@ fn check_facts() {
         let baseline = if metadata.is_baseline { "; a baseline" } else { "" };
         let (assumptions, trust) = (names(metadata.assumptions), entry.trust());
         format!(
-            "{} | [{}]({}){baseline} | {trust} | {assumptions} | {} | {}",
+            "{} | [{}]({}){baseline} | {trust} | {assumptions} | {} | {} | {}",
             link(entry),
             metadata.title,
             metadata.paper,
             metadata.client_keeps,
-            metadata.server_keeps
+            metadata.server_keeps,
+            metadata.abort_leakage.statement()
         )
     };
-    let headings =
-        "scheme | paper | who must be trusted | assumption | a client keeps | a server keeps for each client";
+    let headings = "scheme | paper | who must be trusted | assumption | a client keeps | a server keeps for each client | \
+                    a refused answer tells";
     ledger::check_block("docs/schemes.md", "facts", &table(headings, schemes().iter().map(row)));
 }
 

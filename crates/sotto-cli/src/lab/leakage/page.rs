@@ -223,11 +223,11 @@ fn hidden(table: &DescribedTable<'_>) -> Vec<String> {
         false => "No computing power helps: what a server sees has the same distribution for all lookups."
             .into(),
     });
-    out.push(
-        "A server that answers wrongly learns whether the client noticed only from the client's user: \
-         clients send nothing that depends on what they decrypt."
-            .into(),
-    );
+    out.push(format!(
+        "A server that answers wrongly learns whether the client noticed only from the client's user: clients send \
+         nothing that depends on what they decrypt. Where rows are verified, that tells it {}.",
+        entry.metadata.abort_leakage.statement()
+    ));
     out
 }
 
