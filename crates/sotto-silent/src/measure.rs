@@ -1,6 +1,7 @@
-//! Measuring the noise of packed numbers: what schemes compare with their bounds.
+//! Measuring the noise of packed numbers: what schemes compare with their bounds. And what a host can add to an answer.
 
 use crate::lattice::{N, NORM, PackingDigits, Q, Q_BITS, SIGMA};
+use crate::message::Answer;
 use crate::unit_vector::MessageBits;
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
@@ -72,4 +73,13 @@ pub fn average(
     let vector = words as f64 * square * steps::truncated(SIGMA, bits.dropped());
     let packing = steps::inspiring_few(N, samples, &packing.digits, (Q as f64).log2(), keys, NORM);
     terms as f64 * (vector + packing) + unit(bits.mask).powi(2) * NORM / 12.0 + unit(bits.body).powi(2) / 12.0
+}
+
+/// An answer with something added to each of its words, of `bits` bits, in the order of the answer.
+#[must_use]
+pub fn shift_answer(Answer(mut fields): Answer, bits: u32, add: &dyn Fn(usize) -> u64) -> Answer {
+    for (at, word) in fields.iter_mut().flatten().enumerate() {
+        *word = word.wrapping_add(add(at)) & ((1 << bits) - 1);
+    }
+    Answer(fields)
 }

@@ -20,6 +20,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`aborts`] | attacks on what a refusal tells, for schemes whose refusals are to tell nothing of the row |
 //! | [`cleartext`] | schemes **without privacy**, to test everything above the schemes |
 //! | [`conformance`] | the whole contract of a scheme, as tests by its abilities |
 //! | [`fake_http`] | a server over HTTP that a test makes up |
@@ -33,6 +34,8 @@
 //! | [`vectors`] | known answers |
 #![forbid(unsafe_code)]
 
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
+pub mod aborts;
 pub mod cleartext;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod conformance;

@@ -7,6 +7,7 @@
     reason = "a failed check fails its test"
 )]
 
+mod aborts;
 mod noise;
 
 use sotto_core::{Image as _, RecordChange, Section, UpdateImage, Wire as _};

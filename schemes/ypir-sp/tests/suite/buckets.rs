@@ -19,7 +19,11 @@ use std::collections::HashSet;
 type Scheme = MatrixScheme<YpirSp>;
 
 /// Parameters of a table of this many buckets of `records` records.
-fn of_buckets(buckets: u64, [record_bytes, records, samples]: [u64; 3], query_bits: u8) -> ParamsLiteral {
+pub(crate) fn of_buckets(
+    buckets: u64,
+    [record_bytes, records, samples]: [u64; 3],
+    query_bits: u8,
+) -> ParamsLiteral {
     let one = literal([record_bytes, records * buckets, samples], [query_bits, 46], [20, 12]);
     ParamsLiteral { buckets: Some(buckets), ..one }
 }

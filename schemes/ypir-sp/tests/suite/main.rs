@@ -7,6 +7,7 @@
     reason = "a failed check fails its test"
 )]
 
+mod aborts;
 mod buckets;
 mod noise;
 

@@ -7,6 +7,7 @@
     reason = "a failed check fails its test"
 )]
 
+mod aborts;
 mod noise;
 
 use sotto_core::Wire as _;
