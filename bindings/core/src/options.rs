@@ -50,6 +50,8 @@ pub struct Options {
     pub fresh_keys: bool,
     /// Whether to refuse a table without row proofs.
     pub require_row_proofs: bool,
+    /// Whether to refuse a table whose answers are not authenticated.
+    pub require_authenticated_answers: bool,
     /// Maximum wait in seconds for a busy server, or for another process that has the state open.
     pub max_wait: f64,
     /// Maximum duration of one request in seconds.
@@ -80,6 +82,7 @@ impl Default for Options {
             in_memory: false,
             fresh_keys: false,
             require_row_proofs: false,
+            require_authenticated_answers: false,
             max_wait: 120.0,
             #[cfg(feature = "http")]
             timeout: 60.0,
@@ -129,6 +132,7 @@ impl Options {
             state_in_memory: self.in_memory,
             max_keys_age: if self.fresh_keys { Duration::ZERO } else { open.max_keys_age },
             require_row_proofs: self.require_row_proofs,
+            require_authenticated_answers: self.require_authenticated_answers,
             max_wait: seconds("max_wait", self.max_wait)?,
             #[cfg(feature = "http")]
             timeout: seconds("timeout", self.timeout)?,

@@ -18,6 +18,8 @@ export interface Options {
   freshKeys?: boolean;
   /** Refuses a table whose rows cannot be verified one by one. */
   requireRowProofs?: boolean;
+  /** Refuses a table unless its rows are verified and a refused answer tells its server nothing of the row. */
+  requireAuthenticatedAnswers?: boolean;
   /** Time limit of a request in seconds, 60 by default. */
   timeout?: number;
   /** Seconds to wait for a busy server, or for another tab, 120 by default. */

@@ -132,8 +132,8 @@ function row(number) {
 const isWellFormed = (text) => text.isWellFormed?.() ?? !/\p{Surrogate}/u.test(text);
 
 const OPTIONS = new Set([
-  "pin", "state", "keep", "freshKeys", "requireRowProofs", "timeout", "maxWait", "family", "insecurePlaintext",
-  "onProgress", "onEvent", "signal",
+  "pin", "state", "keep", "freshKeys", "requireRowProofs", "requireAuthenticatedAnswers", "timeout", "maxWait", "family",
+  "insecurePlaintext", "onProgress", "onEvent", "signal",
 ]);
 
 /** What was said, as the worker takes it. */
@@ -164,6 +164,7 @@ function specOf(urls, table, options) {
       in_memory: options.state === "memory",
       fresh_keys: options.freshKeys === true,
       require_row_proofs: options.requireRowProofs === true,
+      require_authenticated_answers: options.requireAuthenticatedAnswers === true,
       max_wait: maxWait,
     },
   };

@@ -97,6 +97,9 @@ pub(crate) struct ConnectArgs {
     /// Refuse a table without row proofs; where a table has them, they are always verified
     #[arg(long, help_heading = TRUST)]
     require_row_proofs: bool,
+    /// Refuse a table unless its rows are verified and a refused answer tells its server nothing of the row
+    #[arg(long, help_heading = TRUST)]
+    require_authenticated_answers: bool,
     /// Allow plain http to several servers on other machines: whoever observes all connections
     /// learns what is looked up
     #[arg(long, help_heading = TRUST)]
@@ -169,6 +172,7 @@ impl ConnectArgs {
             state_dir: self.state.clone().or_else(default_state_dir),
             rollback_dir: self.rollback_dir.clone(),
             require_row_proofs: self.require_row_proofs,
+            require_authenticated_answers: self.require_authenticated_answers,
             preparation_rate: self.preparation_rate,
             max_wait: self.max_wait,
             timeout: Duration::from_secs(self.timeout),

@@ -200,6 +200,15 @@ pub enum ClientError {
     /// The caller requires row proofs, and this table has none.
     #[error("table {0} has no row proofs, so its rows cannot be verified")]
     NoRowProofs(TableName),
+    /// The caller requires authenticated answers, and whether a client refuses an answer of this table's
+    /// scheme may depend on the row.
+    #[error("answers of scheme {scheme} are not authenticated (table {table}): a refusal may reveal the row")]
+    NotAuthenticated {
+        /// Name of the table.
+        table: TableName,
+        /// Id of the scheme.
+        scheme: String,
+    },
     /// The answers are not the rows that the publisher has signed.
     #[error("row does not match the publisher's signed root (table {table}, epoch {epoch})")]
     RowProofInvalid {

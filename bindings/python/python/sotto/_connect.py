@@ -32,6 +32,7 @@ def connect(
     state: Path | None = None,
     in_memory: bool = False,
     require_row_proofs: bool = False,
+    require_authenticated_answers: bool = False,
     fresh_keys: bool = False,
     timeout: float = 60.0,
     max_wait: float = 120.0,
@@ -57,6 +58,8 @@ def connect(
     `cache`: a folder that stores hints and keys. Without it each opening fetches them again.
     `state`: a folder for hints that queries spend, which must not be copied; `in_memory`: they are lost with the process.
     `require_row_proofs`: refuses a table without row proofs. Where a table has them, they are always verified.
+    `require_authenticated_answers`: refuses a table unless its rows are verified and a refused answer tells its server nothing of the
+        row.
     `fresh_keys`: registers keys for this opening alone, so that the server cannot link it to others by its keys.
     `timeout`: the time limit of a request; `max_wait`: the time to wait for a busy server; both in seconds.
     `trust_root`: a PEM file of the root certificates to trust, in place of the web's.
@@ -87,6 +90,7 @@ async def aconnect(
     state: Path | None = None,
     in_memory: bool = False,
     require_row_proofs: bool = False,
+    require_authenticated_answers: bool = False,
     fresh_keys: bool = False,
     timeout: float = 60.0,
     max_wait: float = 120.0,
@@ -127,6 +131,7 @@ _OPTIONS = (
     "witness_age",
     "in_memory",
     "require_row_proofs",
+    "require_authenticated_answers",
     "fresh_keys",
     "timeout",
     "max_wait",

@@ -13,6 +13,7 @@ public struct Options: Encodable {
     public var rollbackDir: String?
     public var inMemory = false
     public var requireRowProofs = false
+    public var requireAuthenticatedAnswers = false
     public var freshKeys = false
     public var maxWait = 120.0
     public var batch = 16
@@ -22,7 +23,8 @@ public struct Options: Encodable {
     enum CodingKeys: String, CodingKey {
         case snapshot, anchor, policy, cache, state, batch
         case witnessAge = "witness_age", keyFile = "key_file", rollbackDir = "rollback_dir", inMemory = "in_memory"
-        case requireRowProofs = "require_row_proofs", freshKeys = "fresh_keys", maxWait = "max_wait"
+        case requireRowProofs = "require_row_proofs"
+        case requireAuthenticatedAnswers = "require_authenticated_answers", freshKeys = "fresh_keys", maxWait = "max_wait"
     }
 }
 

@@ -132,7 +132,8 @@ fn client() -> Vec<ClientError> {
         OtherSnapshot { table, epoch, found, expected }
         OtherAnchor { table, epoch, found, expected } Expired { epoch, ago } WrongTable { asked, found }
         UnknownScheme(sample()) ServerCount { id, servers, given } SameEndpoint { first, second, why }
-        InsecurePlaintext(sample()) NoRowProofs(sample()) RowProofInvalid { table, epoch }
+        InsecurePlaintext(sample()) NoRowProofs(sample()) NotAuthenticated { table, scheme }
+        RowProofInvalid { table, epoch }
         CatalogsDiffer { server, epoch } NoCommonEpoch { server, epoch } MissingArtifact { artifact, bytes }
         TooManyRows { rows, limit } CannotStream(sample()) StackInconsistent(sample()) Output(sample())
         StateNeeded(sample()) NoEntropy

@@ -84,6 +84,11 @@ impl Diagnose for ClientError {
                 "no-row-proofs",
                 "ask the publisher to encode the table with --row-proofs, or look it up without proofs",
             ),
+            ClientError::NotAuthenticated { .. } => Peer.diagnosis(
+                "not-authenticated",
+                "ask the publisher to encode the table with --row-proofs and a scheme whose refusals tell nothing of \
+                 the row, such as --scheme ypir-sp; or look it up without authenticated answers",
+            ),
             ClientError::RowProofInvalid { .. } => Unreadable.diagnosis(
                 "row-proof-invalid",
                 "do not react at once, and do not look up the same row again: a server can learn from how clients \

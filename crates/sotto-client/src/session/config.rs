@@ -33,6 +33,8 @@ pub struct SetupConfig {
     pub in_memory: bool,
     /// Whether to refuse a table without row proofs.
     pub verified: bool,
+    /// Whether to refuse a table whose answers are not authenticated.
+    pub authenticated: bool,
     /// Witnesses that have to have seen the catalog in its publisher's log; `None` if the caller
     /// requires no witnesses.
     pub witnesses: Option<Witnesses>,
@@ -55,6 +57,7 @@ impl SetupConfig {
             servers: 1,
             in_memory: false,
             verified: false,
+            authenticated: false,
             witnesses: None,
             logs: LogMemory::default(),
             resolve: sotto_registry::find,

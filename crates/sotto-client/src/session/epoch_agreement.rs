@@ -55,8 +55,13 @@ impl VerifiedTable {
         // The scheme checks security and failure bounds again: a signature says who made the parameters,
         // not that they are sound.
         let terms = catalog.terms(scheme)?;
-        if config.verified && catalog.rows_root.path.is_none() && !scheme.is_downloadable() {
+        let has_proofs = catalog.rows_root.path.is_some() || scheme.is_downloadable();
+        let is_verified = has_proofs || scheme.metadata.is_verified;
+        if config.verified && !has_proofs || config.authenticated && !is_verified {
             return Err(ClientError::NoRowProofs(catalog.table));
+        }
+        if config.authenticated && !scheme.metadata.abort_leakage.is_authenticated() {
+            return Err(ClientError::NotAuthenticated { table: catalog.table, scheme: catalog.scheme });
         }
         let params = catalog.params.to_string().into_bytes();
         Ok(VerifiedTable {

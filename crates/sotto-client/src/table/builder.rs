@@ -138,6 +138,12 @@ impl<T> Builder<T> {
         self
     }
 
+    /// Sets [`OpenOptions::require_authenticated_answers`].
+    pub fn require_authenticated_answers(mut self) -> Self {
+        self.options.require_authenticated_answers = true;
+        self
+    }
+
     /// Sets [`OpenOptions::low_water`].
     pub fn low_water(mut self, queries: u64) -> Self {
         self.options.low_water = Some(queries);
@@ -270,6 +276,7 @@ impl Builder<Table> {
             resolve: options.resolve,
             in_memory: options.state_in_memory,
             verified: options.require_row_proofs,
+            authenticated: options.require_authenticated_answers,
             servers: servers.count(),
             ..SetupConfig::new(table)
         };

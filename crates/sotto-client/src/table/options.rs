@@ -99,6 +99,10 @@ pub struct OpenOptions {
     /// anyway, and one that is not what its publisher has signed is
     /// [`ClientError::RowProofInvalid`].
     pub require_row_proofs: bool,
+    /// Whether to refuse a table whose answers are not authenticated: whose rows are not verified, or
+    /// where it may depend on the row whether a wrong answer is refused
+    /// ([`sotto_core::AbortLeakage`]).
+    pub require_authenticated_answers: bool,
     /// Number of queries below which the next client is prepared: by default a quarter of a new
     /// client's budget, and 0 for never. A thread of its own streams the table's rows, over
     /// connections of its own, while lookups go on with the current client; the next lookup after
@@ -182,6 +186,7 @@ impl Default for OpenOptions {
             rollback_dir: None,
             state_in_memory: false,
             require_row_proofs: false,
+            require_authenticated_answers: false,
             low_water: None,
             preparation_rate: None,
             fail_when_exhausted: false,

@@ -6,11 +6,12 @@ use sotto_catalog::SigningKey;
 use sotto_client::table::TableBuilder;
 use sotto_client::transport::{Request, Response, Transport};
 use sotto_client::{ClientError, Table};
-use sotto_core::{ParamsDigest, SchemeEntry};
+use sotto_core::{Artifact, Error, Image as _, ParamsDigest, PeerMisbehaved, SchemeEntry, Section};
 use sotto_db::table::RawFile;
 use sotto_db::{EncodeOptions, RowProofs, TableDir, UpdateOptions, encode_table, update_table};
 use sotto_prg::system_rng;
 use sotto_server::{RunningServer, Server, ServerConfig, TableConfig};
+use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_wire::{FrameHeader, Problem, ProblemCode, SessionId, answer, query, routes};
 use std::fs::{self, File};
 use std::sync::{Arc, Mutex};
@@ -222,6 +223,111 @@ fn what_makes_a_client_give_up_is_one_servers_own_share() {
             assert!(aborts > 0, "{id}: of {asked} lookups {aborts} were given up");
         }
     }
+}
+
+/// Which of some rows a client refuses, and whether they are in altered records, if a host answers from
+/// the publisher's table with every other record altered, but for the proofs in them.
+fn refused(id: &str) -> Vec<(bool, bool)> {
+    let scheme = sotto_registry::find(id).unwrap();
+    let published = Published::new(scheme, RowProofs::Yes, |_| 0);
+    let (servers, wire) = (published.serve(), Wire::default());
+    let image = published.dir().open_latest().unwrap();
+    let params = image.catalog().params.to_string().into_bytes();
+    let records = (scheme.server.records)(&params, image).unwrap();
+    let mut altered = vec![0; records.records() as usize * records.record_bytes()];
+    records.read(0, &mut altered).unwrap();
+    for record in altered.chunks_exact_mut(records.record_bytes()).step_by(2) {
+        (1..).zip(&mut record[..WIDTH]).for_each(|(more, byte)| *byte = byte.wrapping_add(more));
+    }
+    let sink = MemorySink::new();
+    (scheme.server.encode)(&params, &MemoryRows::new(records.record_bytes(), altered), &sink).unwrap();
+    let host = (scheme.server.open)(&params, Arc::new(sink.into_image())).unwrap();
+    wire.tamper_asks(move |request, response| {
+        let head = query::QueryHead::parse(&request.body).unwrap();
+        let queries = head.queries(&request.body, host.query_bytes()).unwrap();
+        let session = host.admit(&[]).unwrap();
+        let queries: Vec<_> = queries.into_iter().map(|query| (&session, query)).collect();
+        let answers: Vec<_> = host.answer_many(&queries).into_iter().map(Result::unwrap).collect();
+        response.body = answer::encode(&head.pin, &answers).unwrap();
+    });
+    let mut table = deceived(&servers, 0, &wire);
+    let rows = (0..ROWS).step_by(23);
+    let is_refused = |row| {
+        let is_altered = table.session().packing().records_of(row)[0].0.is_multiple_of(2);
+        match table.get(row) {
+            Ok(found) => {
+                assert_eq!(found, value(row, 0), "{id}: row {row}");
+                (false, is_altered)
+            }
+            Err(error) => {
+                assert_eq!(error.code(), "row-proof-invalid", "{id}: row {row}");
+                (true, is_altered)
+            }
+        }
+    };
+    rows.map(is_refused).collect()
+}
+
+/// A host that alters records sees whether a client refuses. Where the masks of answers are signed, every
+/// lookup is refused; where they come with the answer, a refusal says in which half the row is.
+#[test]
+fn a_host_that_alters_half_of_the_records_is_refused_for_all_or_for_these() {
+    for id in ["simplepir/1", "ypir-sp/2"] {
+        let rows = refused(id);
+        assert!(rows.iter().all(|(is_refused, _)| *is_refused), "{id}: {rows:?}");
+        assert!(rows.iter().any(|(_, is_altered)| !is_altered), "{id}: {rows:?}");
+    }
+    let rows = refused("inspire/1");
+    assert!(rows.iter().all(|(is_refused, is_altered)| is_refused == is_altered), "{rows:?}");
+    assert!(rows.contains(&(true, true)) && rows.contains(&(false, false)), "{rows:?}");
+}
+
+/// The masks of answers are an artifact of the catalog: a client compares them with the signed digest
+/// before it makes a query.
+#[test]
+fn other_masks_than_the_signed_ones_are_refused_before_a_query() {
+    let scheme = sotto_registry::find("ypir-sp/2").unwrap();
+    let published = Published::new(scheme, RowProofs::Yes, |_| 0);
+    let changed = Published::new(scheme, RowProofs::Yes, |row| u8::from(row >= ROWS / 2));
+    let (servers, wire) = (published.serve(), Wire::default());
+    let masks = |published: &Published| {
+        let image = published.dir().open_latest().unwrap();
+        image.section(Section::Public(Artifact::Hint)).unwrap().to_vec()
+    };
+    let [signed, other] = [masks(&published), masks(&changed)];
+    assert!(signed != other && signed.len() == other.len());
+    wire.tamper(move |_, response| {
+        if response.body == signed {
+            response.body.clone_from(&other);
+        }
+    });
+    let open = || Table::over(wire.to(&watched::url(&servers[0])), "t").open();
+    let Err(error) = open() else { panic!("masks that nobody signed") };
+    let is_digest = matches!(error.root(), ClientError::Core(Error::Peer(PeerMisbehaved::Digest(_))));
+    assert!(is_digest, "{error}");
+    assert!(wire.sent().is_empty(), "a query was sent");
+    wire.tamper(|_, _| ());
+    assert_eq!(open().unwrap().get(3).unwrap(), value(3, 0));
+}
+
+#[test]
+fn who_demands_authenticated_answers_is_given_no_others() {
+    let code = |id: &str, verified| {
+        let scheme = sotto_registry::find(id).unwrap();
+        let published = Published::new(scheme, verified, |_| 0);
+        let servers = published.serve();
+        let lines = servers.iter().map(|server| Box::new(http(server)) as Box<dyn Transport>).collect();
+        let opened = Table::over_all(lines, "t").require_authenticated_answers().open();
+        opened.map(|mut table| table.get(5).unwrap() == value(5, 0)).map_err(|error| error.code().to_owned())
+    };
+    for id in ["ypir-sp/2", "simplepir/1", "dpf/1"] {
+        assert_eq!(code(id, RowProofs::Yes), Ok(true), "{id}");
+        assert_eq!(code(id, RowProofs::No), Err("no-row-proofs".to_owned()), "{id}");
+    }
+    for id in ["verisimplepir/1", "trivial/1"] {
+        assert_eq!(code(id, RowProofs::No), Ok(true), "{id}: verified without proofs");
+    }
+    assert_eq!(code("ypir/2", RowProofs::Yes), Err("not-authenticated".to_owned()));
 }
 
 #[test]

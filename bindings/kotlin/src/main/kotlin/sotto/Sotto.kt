@@ -25,6 +25,8 @@ data class Options(
     val inMemory: Boolean = false,
     /** Whether a table is refused whose rows cannot be verified one by one. */
     val requireRowProofs: Boolean = false,
+    /** Whether a table is refused unless its rows are verified and a refused answer tells its server nothing of the row. */
+    val requireAuthenticatedAnswers: Boolean = false,
     /** Whether to register keys for this opening alone, so that the server cannot link it to another. */
     val freshKeys: Boolean = false,
     /** Seconds to wait for a busy server. */
@@ -87,6 +89,7 @@ object Sotto {
             .putOpt("rollback_dir", options.rollbackDir)
             .put("in_memory", options.inMemory)
             .put("require_row_proofs", options.requireRowProofs)
+            .put("require_authenticated_answers", options.requireAuthenticatedAnswers)
             .put("fresh_keys", options.freshKeys)
             .put("batch", options.batch)
         for ((name, seconds) in listOf("max_wait" to options.maxWait, "witness_age" to options.witnessAge)) {
