@@ -4,8 +4,10 @@
 //! are each scheme's own count of its work at the rate of a reference machine: neither this machine
 //! nor what was measured on it enters.
 
+use crate::frontier::points_of;
 use crate::{
-    Candidate, PlanError, SearchScope, ServerTrust, TableData, Workload, plan, refusal_unless_named,
+    Candidate, FrontierPoint, PlanError, SearchScope, ServerTrust, TableData, Workload, plan,
+    refusal_unless_named,
 };
 use serde::{Serialize, Serializer};
 use sotto_core::{Goal, SchemeEntry};
@@ -59,6 +61,9 @@ pub struct SchemeChoice {
     pub second: Option<SchemePrice>,
     /// Price of a download of the table, if that is the third or later.
     pub download: Option<SchemePrice>,
+    /// Schemes and goals that no other beats in both bytes and server time, by bytes; none for a scheme
+    /// that was there.
+    pub frontier: Vec<FrontierPoint>,
 }
 
 /// What a client and its servers spend in an epoch.
@@ -108,22 +113,30 @@ impl SchemeRequest {
         };
         let lookups = workload.lookups;
         let refuses = |entry: &SchemeEntry| self.refuses(entry);
-        let scope = SearchScope { only, refuses: Some(&refuses), unproven: true, ..SearchScope::default() };
+        let scope = SearchScope { only, refuses: Some(&refuses), unproven: true, all: true };
         let planned = plan(&workload, scope, None)?;
+        // Named sets are for those who name them.
+        let offers: Vec<_> = planned.offers.into_iter().filter(|offer| offer.choice.set.is_none()).collect();
         let none = || {
             let why = planned.refused.iter().map(|refused| format!("{}: {}", refused.scheme, refused.why));
             PlanError::NoScheme(why.collect::<Vec<_>>().join("; "))
         };
-        let best = planned.offers.first().ok_or_else(none)?;
+        let mut schemes: Vec<&Candidate> = Vec::new();
+        for offer in &offers {
+            if schemes.iter().all(|known| known.choice.scheme != offer.choice.scheme) {
+                schemes.push(offer);
+            }
+        }
+        let best = *schemes.first().ok_or_else(none)?;
         let named = |offer: &Candidate| sotto_registry::find(&offer.choice.scheme);
         let entry = named(best).ok_or_else(none)?;
-        let is_download = |offer: &&Candidate| named(offer).is_some_and(SchemeEntry::is_downloadable);
+        let is_download = |offer: &&&Candidate| named(offer).is_some_and(SchemeEntry::is_downloadable);
         let why = match (only, entry.is_downloadable()) {
             (Some(_), _) => "the scheme of the table that is there; replacing it chooses again".to_owned(),
             (None, true) => "a download of the table costs less than private lookups in it".to_owned(),
             (None, false) => format!(
                 "it costs least of the {} schemes that fit (`sotto plan --rank-by epoch` shows them)",
-                planned.offers.len()
+                schemes.len()
             ),
         };
         let price = |offer: &Candidate| SchemePrice::of(offer, lookups);
@@ -133,8 +146,9 @@ impl SchemeRequest {
             lookups,
             why,
             price: price(best),
-            second: planned.offers.get(1).map(price),
-            download: planned.offers.iter().skip(2).find(is_download).map(price),
+            second: schemes.get(1).copied().map(price),
+            download: schemes.iter().skip(2).find(is_download).copied().map(price),
+            frontier: if only.is_some() { Vec::new() } else { points_of(&offers, lookups) },
         })
     }
 

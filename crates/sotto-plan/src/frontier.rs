@@ -80,13 +80,17 @@ pub fn frontier(
     for lookups in LOOKUPS {
         let epoch = Workload { lookups, updates_per_day: 1.0, aim: RankBy::Bytes, ..workload.clone() };
         let scope = SearchScope { all: true, unproven: true, ..scope };
-        let offers = plan(&epoch, scope, calibration)?.offers;
-        let mut all: Vec<_> = offers.iter().map(|offer| FrontierPoint::of(offer, lookups)).collect();
-        all.sort_by(|a, b| a.lookup_bytes.total_cmp(&b.lookup_bytes).then_with(|| a.scheme.cmp(&b.scheme)));
-        let best = all.iter().filter(|point| !all.iter().any(|other| point.is_beaten_by(other)));
-        points.extend(best.cloned());
+        points.extend(points_of(&plan(&epoch, scope, calibration)?.offers, lookups));
     }
     Ok(Frontier { format: "sotto-frontier/1", workload: workload.clone(), points })
+}
+
+/// The points of some candidates for a number of lookups, by bytes.
+pub(crate) fn points_of(offers: &[Candidate], lookups: u64) -> Vec<FrontierPoint> {
+    let mut all: Vec<_> = offers.iter().map(|offer| FrontierPoint::of(offer, lookups)).collect();
+    all.sort_by(|a, b| a.lookup_bytes.total_cmp(&b.lookup_bytes).then_with(|| a.scheme.cmp(&b.scheme)));
+    let best = all.iter().filter(|point| !all.iter().any(|other| point.is_beaten_by(other)));
+    best.cloned().collect()
 }
 
 #[cfg(test)]

@@ -149,11 +149,11 @@ fn fits(
     offers.sort_by(|(_, a), (_, b)| a.by(work.aim).total_cmp(&b.by(work.aim)));
     let most = if scope.all { usize::MAX } else { 1 };
     let mut whole = Vec::new();
-    for (request, _) in offers {
+    for (request, plain) in offers {
         if whole.len() == most {
             break;
         }
-        match try_request(if scope.unproven { &plain } else { &tables }, request) {
+        match if scope.unproven { Ok(plain) } else { try_request(&tables, request) } {
             Ok(offer) => whole.push(offer),
             Err(why) => refused = refused.or(Some(why)),
         }

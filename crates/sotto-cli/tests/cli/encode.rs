@@ -295,12 +295,21 @@ fn a_table_without_a_scheme_gets_the_cheapest() {
     assert_eq!((&next["summary"]["epoch"], &next["choice"]["scheme"]), (&2.into(), &"trivial/1".into()));
     assert!(next["choice"]["why"].as_str().unwrap().contains("the table that is there"), "{next}");
     let again = encode(&["--replace"]);
-    for words in ["chosen", "trivial/1 with 3.52 KiB", "second choice", "sends nothing"] {
+    assert_eq!(next["choice"]["frontier"], serde_json::json!([]), "there was nothing to choose");
+    for words in ["chosen", "trivial/1 with 3.52 KiB", "second choice", "sends nothing", "frontier"] {
         again.prints(words);
     }
     // A table in parts is for schemes that have some.
     let cut = encode(&["--parts", "2", "--replace", "--json"]).json();
     assert!(cut["choice"]["scheme"] != "trivial/1" && cut["choice"]["second"].is_object());
+    // Fewer bytes take more time.
+    let frontier = cut["choice"]["frontier"].as_array().unwrap();
+    let costs = |point: &Value| ["lookup_bytes", "server_s"].map(|field| point[field].as_f64().unwrap());
+    let is_traded = |pair: &[Value]| {
+        let [[bytes, time], [more_bytes, less_time]] = [costs(&pair[0]), costs(&pair[1])];
+        bytes < more_bytes && time > less_time
+    };
+    assert!(!frontier.is_empty() && frontier.windows(2).all(is_traded), "{frontier:?}");
     encode(&["--set", "small", "--replace"]).fails(2, &["--set", "--scheme"]);
     encode(&["--goal", "rate", "--replace"]).fails(2, &["--goal", "--scheme"]);
     encode(&["--symmetric", "--batch", "2", "--replace"]).fails(2, &["--batch does not apply"]);
