@@ -1,10 +1,15 @@
-"""What clients see while actors die and epochs change: four parts, two actors each.
+"""What clients see while actors die and epochs change: a table in parts, two actors for each.
 
-python kill.py LOOKUPS CLIENTS    prints what was wrong, what was lost, and times beside those of a quiet cluster
+python kill.py LOOKUPS CLIENTS                   four parts, a death every five seconds, two epochs; times beside those of a quiet cluster
+python kill.py LOOKUPS CLIENTS --seconds 7200 --parts 2 --kill-every 20 --epoch-every 60 --pause 0.2
+                                                 a soak: until the time or the lookups are over, with memory and open files of all actors
+
+Each answer is compared with its row in an epoch that is served. Exit code 1 if one was wrong or lost, or if actors' memory grew.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 import tempfile
@@ -18,9 +23,9 @@ import sotto
 from sotto_ray import Cluster, down, up
 from sotto_ray.controller import NAMESPACE
 
-PARTS = 4
 ROWS = 20_000
-KILL_EVERY_S = 5.0
+# What memory may grow by between a sixth of the time and its end, as in `sotto bench soak`.
+GROWTH = 0.02
 
 
 def row(number: int, epoch: int) -> bytes:
@@ -28,13 +33,17 @@ def row(number: int, epoch: int) -> bytes:
 
 
 class Clients:
-    """They ask without a pause, until so many lookups are done. Each reads the rows of its own numbers."""
+    """Threads that ask until so many lookups are done, or until they are stopped. Each reads the rows of its own numbers."""
 
-    def __init__(self, url: str, pin: str, clients: int, lookups: int) -> None:
+    def __init__(self, url: str, pin: str, clients: int, lookups: int, pause_s: float) -> None:
         self.times: list[float] = []
         self.wrong: list[str] = []
         self.lost: list[str] = []
+        # The oldest epoch that may be served, and the newest.
+        self.oldest, self.newest = 1, 1
         self._left = lookups
+        self._pause_s = pause_s
+        self._stopped = threading.Event()
         self._lock = threading.Lock()
         self._threads = [threading.Thread(target=self._ask, args=(url, pin, seed)) for seed in range(clients)]
         for thread in self._threads:
@@ -43,14 +52,14 @@ class Clients:
     def _more(self) -> bool:
         with self._lock:
             self._left -= 1
-            return self._left >= 0
+            return self._left >= 0 and not self._stopped.is_set()
 
     def _ask(self, url: str, pin: str, seed: int) -> None:
         table = sotto.connect(url, "people", pin)
         number = seed
         while self._more():
             number = (number * 7919 + 13) % ROWS
-            began = time.monotonic()
+            oldest, began = self.oldest, time.monotonic()
             try:
                 value = table.get(number)
             except sotto.Error as error:
@@ -58,59 +67,128 @@ class Clients:
                 self.lost.append(f"{type(error).__name__}: {error}")
                 continue
             self.times.append(time.monotonic() - began)
-            if value not in (row(number, 1), row(number, 2), row(number, 3)):
+            if value not in [row(number, epoch) for epoch in range(oldest, self.newest + 1)]:
                 self.wrong.append(f"{number}: {value!r}")
+            self._stopped.wait(self._pause_s)
 
     def running(self) -> bool:
         return any(thread.is_alive() for thread in self._threads)
+
+    def stop(self) -> None:
+        self._stopped.set()
 
     def ms(self, share: float) -> float:
         times = sorted(self.times)
         return times[min(len(times) - 1, int(len(times) * share))] * 1e3
 
 
-def main() -> None:
-    lookups, clients = int(sys.argv[1]), int(sys.argv[2])
+class Processes:
+    """Memory and open files of all processes of actors, over time."""
+
+    def __init__(self) -> None:
+        self._samples: list[tuple[float, float, int]] = []
+
+    def watch(self, at: float) -> None:
+        memory, files = 0, 0
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if not (process / "cmdline").read_bytes().startswith(b"ray::"):
+                    continue
+                # Pages that an actor shares with none: all have Python's and Ray's.
+                lines = (process / "smaps_rollup").read_text().splitlines()
+                memory += sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+                files += len(list((process / "fd").iterdir()))
+            except OSError:
+                continue  # It has just ended.
+        self._samples.append((at, memory / 1024, files))
+
+    def growth(self) -> float | None:
+        """Growth after the first sixth, by the line of least squares; `None` for less than ten samples."""
+        warm = [sample for sample in self._samples if sample[0] >= self._samples[-1][0] / 6]
+        if len(warm) < 10:
+            return None
+        slope, start = statistics.linear_regression([at for at, _, _ in warm], [memory for _, memory, _ in warm])
+        first, last = start + slope * warm[0][0], start + slope * warm[-1][0]
+        print(f"memory of all actors {first:.0f} to {last:.0f} MiB ({last / first - 1:+.1%}), medians of thirds {self._thirds(warm)},", end=" ")
+        print(f"open files {warm[0][2]} to {warm[-1][2]}")
+        return last / first - 1
+
+    @staticmethod
+    def _thirds(warm: list[tuple[float, float, int]]) -> str:
+        third = len(warm) // 3
+        return ", ".join(f"{statistics.median(memory for _, memory, _ in warm[at * third : (at + 1) * third]):.0f}" for at in range(3))
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lookups", type=int)
+    parser.add_argument("clients", type=int)
+    parser.add_argument("--parts", type=int, default=4)
+    parser.add_argument("--scheme", help="simplepir, or what fits parts and has no keys")
+    parser.add_argument("--seconds", type=float, help="the time after which it ends")
+    parser.add_argument("--kill-every", type=float, default=5.0, metavar="SECONDS")
+    parser.add_argument("--epoch-every", type=float, metavar="SECONDS", help="two epochs, a third and two thirds through, without it")
+    parser.add_argument("--pause", type=float, default=0.0, metavar="SECONDS", help="between a client's lookups")
+    parser.add_argument("--port", type=int, default=18_241)
+    return parser.parse_args()
+
+
+def main() -> int:
+    asked = options()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
 
         def write(epoch: int) -> sotto.Encoded:
             rows = [row(number, epoch) for number in range(ROWS)]
-            return sotto.encode(rows, folder / "people", parts=PARTS, again=epoch > 1, signing_key=folder / "signing.key")
+            chosen = {"scheme": asked.scheme} if asked.scheme else {}
+            return sotto.encode(rows, folder / "people", parts=asked.parts, again=epoch > 1, signing_key=folder / "signing.key", **chosen)
 
         made = write(1)
-        ray.init(num_cpus=PARTS * 2, namespace=NAMESPACE, log_to_driver=False, include_dashboard=False)
-        text = {"table": "people", "state": "state", "replicas": 2, "port": 18_241, "reload_every_s": 0}
+        ray.init(num_cpus=asked.parts * 2, namespace=NAMESPACE, log_to_driver=False, include_dashboard=False)
+        text = {"table": "people", "state": "state", "replicas": 2, "port": asked.port, "reload_every_s": 0}
         cluster = Cluster.of(text, folder)
         url = up(cluster).url
         controller = ray.get_actor("people/controller", namespace=NAMESPACE)
-        quiet = Clients(url, made.pin, clients, lookups // 10)
+        quiet = Clients(url, made.pin, asked.clients, min(asked.lookups // 10, 1000), 0)
         while quiet.running():
             time.sleep(0.1)
 
-        asking = Clients(url, made.pin, clients, lookups)
-        began, killed, epoch, waits = time.monotonic(), 0, 1, False
+        asking, processes = Clients(url, made.pin, asked.clients, asked.lookups, asked.pause), Processes()
+        began, killed, epoch, waits, watched = time.monotonic(), 0, 1, False, 0.0
         while asking.running():
             time.sleep(0.1)
-            if time.monotonic() - began > KILL_EVERY_S * (killed + 1):
-                name = f"people/part-{killed % PARTS}/{killed // PARTS % 2}"
+            passed = time.monotonic() - began
+            if asked.seconds is not None and passed > asked.seconds:
+                asking.stop()
+            if passed > asked.kill_every * (killed + 1):
+                name = f"people/part-{killed % asked.parts}/{killed // asked.parts % 2}"
                 ray.kill(ray.get_actor(name, namespace=NAMESPACE), no_restart=False)
                 killed += 1
-            # A third and two thirds through.
-            if not waits and epoch < 3 and len(asking.times) > lookups * epoch // 3:
+            if asked.epoch_every is None:
+                due = epoch < 3 and len(asking.times) > asked.lookups * epoch // 3
+            else:
+                due = passed > asked.epoch_every * epoch
+            if not waits and due:
                 epoch += 1
+                asking.newest = epoch
                 write(epoch)
                 waits = True
-            if waits:
-                waits = not ray.get(controller.reload.remote())
-        print(f"{len(asking.times)} lookups by {clients} clients, {killed} actors killed, {epoch - 1} epoch changes:")
-        print(f"wrong {len(asking.wrong)}, lost {len(asking.lost)} {asking.lost[:2]}")
+            if waits and ray.get(controller.reload.remote()):
+                # The epoch before is answered until the next one.
+                asking.oldest, waits = epoch - 1, False
+            if passed > watched:
+                processes.watch(passed)
+                watched = passed + 20
+        print(f"{len(asking.times)} lookups by {asked.clients} clients in {passed:.0f} s, {killed} actors killed, {epoch - 1} epoch changes:")
+        print(f"wrong {len(asking.wrong)} {asking.wrong[:2]}, lost {len(asking.lost)} {asking.lost[:2]}")
         calm = statistics.median(quiet.times) * 1e3
         print(f"quiet: median {calm:.1f} ms, 99 in 100 below {quiet.ms(0.99):.1f} ms")
         print(f"then: median {asking.ms(0.5):.1f} ms, 99 in 100 below {asking.ms(0.99):.1f} ms: {asking.ms(0.99) / calm:.1f} times")
+        growth = processes.growth()
         down(cluster)
         ray.shutdown()
+    return int(bool(asking.wrong or asking.lost) or (growth or 0.0) > GROWTH)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
