@@ -14,11 +14,13 @@ const TABLE: subject::Case = subject::Case { rows: 1000, row_bytes: 40, fill: Fi
 /// Number of a table's buckets, and their content: in some schemes several blocks.
 const BUCKETS: (u64, subject::Case) = (3, subject::Case { rows: 1600, row_bytes: 40, fill: Fill::Random });
 
-/// Named sets that run code which their scheme's other sets do not: a table of which SealPIR has
-/// several blocks, and answers that hold a ciphertext as digits; and FrodoPIR's dense matrix.
-const NAMED: [(&str, &str, subject::Case); 2] = [
-    ("sealpir/1", "seal", subject::Case { rows: 16_000, row_bytes: 40, fill: Fill::Random }),
-    ("simplepir/1", "frodo", TABLE),
+/// Tables that run code which a scheme's other tables do not, by a named set or by their shape: one of which
+/// SealPIR has several blocks, and answers that hold a ciphertext as digits; FrodoPIR's dense matrix; and
+/// YPIR+SP's short blocks, of few long records.
+const SPECIAL: [(&str, &str, Option<&str>, subject::Case); 3] = [
+    ("sealpir/1", "seal", Some("seal"), subject::Case { rows: 16_000, row_bytes: 40, fill: Fill::Random }),
+    ("simplepir/1", "frodo", Some("frodo"), TABLE),
+    ("ypir-sp/2", "short", None, subject::Case { rows: 64, row_bytes: 2048, fill: Fill::Random }),
 ];
 
 pub(super) fn cases() -> Vec<Case> {
@@ -27,15 +29,15 @@ pub(super) fn cases() -> Vec<Case> {
         SCHEMES.iter().map(move |entry| Case::new(format!("scheme/{}", entry.id), 2, move || small(entry)));
     let batched = SCHEMES.iter().filter(|entry| entry.batch.is_some());
     let batches = batched.map(|entry| Case::new(format!("scheme/{}/batch", entry.id), 2, || batch(entry)));
-    let named = NAMED.into_iter().flat_map(|(name, set, case)| {
-        SCHEMES.iter().filter(move |entry| entry.id.0 == name).map(move |entry| {
-            let table = move || Table::encode_set(entry, case, Some(set));
-            Case::new(format!("scheme/{name}/{set}"), 2, move || lookup(table()))
+    let special = SPECIAL.into_iter().flat_map(|(scheme, name, set, case)| {
+        SCHEMES.iter().filter(move |entry| entry.id.0 == scheme).map(move |entry| {
+            let table = move || Table::encode_set(entry, case, set);
+            Case::new(format!("scheme/{scheme}/{name}"), 2, move || lookup(table()))
         })
     });
     let added = SCHEMES.iter().filter(|entry| entry.sum.is_some());
     let sums = added.map(|entry| Case::new(format!("scheme/{}/sum", entry.id), 2, || sum(entry)));
-    lookups.chain(batches).chain(sums).chain(named).collect()
+    lookups.chain(batches).chain(sums).chain(special).collect()
 }
 
 fn lookup(table: Table) -> impl FnMut(usize) {
