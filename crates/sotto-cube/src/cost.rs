@@ -28,7 +28,8 @@ pub struct Cost {
     pub nanoseconds: f64,
 }
 
-/// Work of one coefficient of a query, measured: a mask and an error are drawn and transformed.
+/// Work of one coefficient of a query for each prime, measured: a mask and an error are drawn and
+/// transformed.
 const QUERY_WORD_OPS: u64 = 17_500;
 
 /// Work of one coefficient of an answer, measured.
@@ -91,7 +92,7 @@ pub(crate) fn of_literal(literal: &Literal, ring: &RingSet) -> Cost {
         session_bytes: 8 * n * (full * 2 * limbs + main.div_ceil(side) * (1 + side)),
         server_ops: (measured * work::OPS_PER_NANOSECOND as f64) as u64,
         client_ops: n
-            * (literal.query_polynomials() as u64 * QUERY_WORD_OPS
+            * (limbs * literal.query_polynomials() as u64 * QUERY_WORD_OPS
                 + units * literal.unit_polynomials() * ANSWER_WORD_OPS),
         nanoseconds,
     }

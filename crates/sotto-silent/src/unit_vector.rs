@@ -33,10 +33,10 @@ pub struct MessageBits {
 pub const KEY_BODIES: usize = 2 * PackingDigits::TWO.bodies();
 
 /// Operations for one word of a vector: drawing an error, and the transforms; measured.
-pub const WORD_OPS: u64 = 14_000;
+pub const WORD_OPS: u64 = 5000;
 
 /// Operations for a vector's [`KEY_BODIES`], measured.
-pub const KEYS_OPS: u64 = 400_000_000;
+pub const KEYS_OPS: u64 = 140_000_000;
 
 impl MessageBits {
     /// Number of low bits of a vector's word that are not sent.

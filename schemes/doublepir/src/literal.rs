@@ -9,7 +9,7 @@ use sotto_silent::MatrixLiteral;
 use sotto_silent::limits::{field, within};
 use sotto_silent::lwe::bound::{MIN_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::hint::{HintDownload, HintLiteral};
-use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SET, SIGMA};
+use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SAMPLE_OPS, SET, SIGMA};
 use sotto_silent::message::{Field, Format};
 use sotto_silent::two_pass::bound::{self, WordNoise, failure_log2};
 use sotto_silent::two_pass::select::{LayoutCandidate, cheapest};
@@ -21,9 +21,6 @@ pub const MASK_BITS: RangeInclusive<u8> = 16..=32;
 
 /// Fresh rows for each byte of a record: a word of the first pass has two bytes.
 pub const FRESH_ROWS: usize = FRESH_BITS as usize / 8;
-
-/// Operations for one query word: drawing an error, and the transforms; measured.
-const SAMPLE_OPS: u64 = 1500;
 
 /// Operations for one transform of a fresh row.
 const TRANSFORM_OPS: u64 = 700_000;

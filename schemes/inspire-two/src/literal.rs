@@ -33,7 +33,7 @@ pub const MAX_BLOCKS: u64 = 1 << 16;
 pub const KEY_BITS: RangeInclusive<u8> = 40..=48;
 
 /// Operations for a client's key.
-const KEY_OPS: u64 = 200_000_000;
+const KEY_OPS: u64 = 70_000_000;
 
 /// Operations for one number of the first layer: its products of all planes become a residue, which
 /// is truncated.

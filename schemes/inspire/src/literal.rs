@@ -91,7 +91,7 @@ pub const SELECTOR_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
 pub const MASK_BITS: RangeInclusive<u8> = 17..=37;
 
 /// Operations for a client's keys and selector, measured.
-const KEYS_OPS: u64 = 300_000_000;
+const KEYS_OPS: u64 = 100_000_000;
 
 /// Operations for a product with the selector, measured.
 const PRODUCT_OPS: u64 = 10_500_000;

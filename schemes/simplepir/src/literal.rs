@@ -14,7 +14,7 @@ use sotto_silent::limits::{field, in_range};
 use sotto_silent::lwe::bound::{self, MIN_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::dense::{DenseLwe, FRODO, LOG2_Q as LOG2_WORD};
 use sotto_silent::lwe::hint::{HintDownload, HintLiteral};
-use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SIGMA};
+use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SAMPLE_OPS, SIGMA};
 use sotto_silent::matrix_shape::{self, MatrixShape, cuts};
 use sotto_silent::message::{Field, Format, packed_bytes};
 
@@ -35,9 +35,6 @@ pub const MAX_RECORDS: u64 = 1 << 19;
 /// Maximum number of records with [`FRODO`]: queries are 64 MiB then. The noise bound alone ends at
 /// some 2^26.
 pub const MAX_FRODO_RECORDS: u64 = 1 << 24;
-
-/// Operations for one query word: drawing an error, and the transforms; measured.
-pub(crate) const SAMPLE_OPS: u64 = 1500;
 
 /// Operations for one query word over a dense matrix, whose n words are computed; measured.
 const DENSE_OPS: u64 = 1_200_000;

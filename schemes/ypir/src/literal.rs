@@ -23,9 +23,6 @@ pub const SETS: [&str; 2] = [ring::SET, lattice::SET];
 /// The seeds of the public polynomials of both passes.
 pub const PUBLIC_SEEDS: [PublicSeed; 2] = [ring::PUBLIC_SEED, lattice::PUBLIC_SEED];
 
-/// Operations for one word of the first query: drawing an error, and the transforms; measured.
-const SAMPLE_OPS: u64 = 1500;
-
 /// Operations for one transform of fresh numbers.
 const TRANSFORM_OPS: u64 = 3_000_000;
 
@@ -177,7 +174,7 @@ impl MatrixLiteral for ParamsLiteral {
         let packed = self.groups() * N as u64 * PACKED_OPS;
         Costs {
             server_ops: self.image_bytes() * work::READ_BYTE + packed + transforms * TRANSFORM_OPS,
-            client_ops: KEYS_OPS + self.cut().columns() * SAMPLE_OPS + self.blocks * WORD_OPS,
+            client_ops: KEYS_OPS + self.cut().columns() * ring::SAMPLE_OPS + self.blocks * WORD_OPS,
             resident_bytes: self.image_bytes(),
             ..Costs::default()
         }

@@ -35,6 +35,9 @@ pub const Q: u32 = 4_294_957_057;
 /// The value of one unit of a plaintext byte modulo Q: Q / 256, rounded to the nearest integer.
 pub const STEP: u32 = Q / 256;
 
+/// Operations for one word of a query: drawing an error, and its share of the transforms; measured.
+pub const SAMPLE_OPS: u64 = 5000;
+
 /// log2 of [`Q`], rounded up.
 pub const LOG2_Q: f64 = 31.999_997;
 

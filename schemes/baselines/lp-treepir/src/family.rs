@@ -42,6 +42,9 @@ const STEP_OPS: u64 = 3 * work::AES_BLOCK;
 /// Operations for a byte of an answer, which has a parity for each partition; measured.
 const ANSWER_BYTE_OPS: u64 = 85;
 
+/// Operations for a byte of an answer at the client, which reads all parities; measured.
+const READ_BYTE_OPS: u64 = 80;
+
 impl ParamsFamily for PrivatelyPuncturedSets {
     const ID: SchemeId = SchemeId("lp-treepir/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
@@ -71,7 +74,8 @@ impl ParamsFamily for PrivatelyPuncturedSets {
         FamilyReport {
             server_ops: guessed_rows(&trees) * (work::FIND_ROW + row_bytes * work::READ_BYTE)
                 + Self::answer_rows(params.numbers() as u64) * row_bytes * ANSWER_BYTE_OPS,
-            client_ops: params.hints() as u64 * u64::from(trees.depth() + 1) * STEP_OPS,
+            client_ops: params.hints() as u64 * u64::from(trees.depth() + 1) * STEP_OPS
+                + Self::answer_rows(params.numbers() as u64) * row_bytes * READ_BYTE_OPS,
 model: "128-bit seeds of trees, each under an AES-128 key of its own as an ideal cipher (Matyas-Meyer-Oseas), if the \
 servers do not \
                     collude"

@@ -5,14 +5,14 @@
 //! every column, an answer word for every row, and a reading of 4 KiB of the client's own hint for
 //! every row.
 
-use crate::literal::{MAX_RECORDS, SAMPLE_OPS, SCANNED_PER_SENT, SET, cheapest, check_shape, matrix_bytes};
+use crate::literal::{MAX_RECORDS, SCANNED_PER_SENT, SET, cheapest, check_shape, matrix_bytes};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, Goal, Result, Security, TableShape, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
 use sotto_silent::MatrixLiteral;
 use sotto_silent::lwe::bound;
-use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, Q, SIGMA};
+use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, Q, SAMPLE_OPS, SIGMA};
 use sotto_silent::matrix_shape::MatrixShape;
 use sotto_silent::message::{Field, Format};
 
