@@ -42,6 +42,9 @@ pub struct TableShape {
     /// scheme is a [`crate::BatchScheme`]. `rows` is the total of all buckets, a multiple of their
     /// number.
     pub buckets: u64,
+    /// Whether queries ask for sums of records ([`crate::SumScheme`]). Parameters that allow no sums
+    /// may be cheaper.
+    pub sums: bool,
     /// The cost to minimize.
     pub goal: Goal,
     /// Name of one of the scheme's parameter sets ([`Params::sets`]); `None` selects the best one.
@@ -52,7 +55,7 @@ impl TableShape {
     /// Makes the shape of a table of `rows` rows that are looked up one by one, with the default
     /// goal and no named set.
     pub const fn new(rows: u64, row_bytes: u64, lookups_per_client: u64) -> Self {
-        let (together, path, buckets, goal, set) = (1, 0, 1, Goal::ServerTime, None);
+        let (together, path, buckets, sums, goal, set) = (1, 0, 1, false, Goal::ServerTime, None);
         TableShape {
             rows,
             row_bytes,
@@ -60,6 +63,7 @@ impl TableShape {
             lookups_per_request: together,
             proof_nodes: path,
             buckets,
+            sums,
             goal,
             set,
         }

@@ -233,7 +233,8 @@ pub trait SumScheme: Scheme {
     /// neither on `first` nor on `ones`.
     ///
     /// # Errors
-    /// The errors of [`Client::query`] for `first`.
+    /// The errors of [`Client::query`] for `first`; [`Misuse::Rule`] for parameters that were selected
+    /// without [`TableShape::sums`](crate::TableShape::sums) and allow none, whatever is asked for.
     #[allow(clippy::type_complexity, reason = "what Client::query gives")]
     fn query_sum(
         client: &mut Self::Client,
