@@ -180,14 +180,15 @@ pub fn encode_pieces(
     if buckets > 1 && options.headroom > 0 {
         return Err(Misuse::Rule("headroom is not possible in a table of several buckets").into());
     }
+    let made_of = tables.iter().find_map(|table| table.made_of());
     let shape = TableShape {
         lookups_per_request: options.together,
         buckets,
+        sums: made_of.is_some(),
         goal: options.goal,
         set: options.set.clone(),
         ..TableShape::new(rows.saturating_add(options.headroom), row_bytes, options.lookups_per_client)
     };
-    let made_of = tables.iter().find_map(|table| table.made_of());
     let verified = match made_of {
         Some(_) if options.verified == RowProofs::Yes => {
             let rule = "keys are encoded as sums of rows, which row proofs do not cover: encode the table without \

@@ -238,7 +238,7 @@ pub fn arrangement(
 ) -> Result<Option<KeyArrangement>, IngestProblem> {
     let price = |probes: u32, slots: u32| {
         let sizes = counted.sizes(probes, slots).ok()?;
-        Some((costing.price(probes, sizes)?, probes, slots))
+        Some((costing.price(probes, sizes, false)?, probes, slots))
     };
     let cheapest = |candidates: &mut dyn Iterator<Item = (u32, u32)>| {
         let priced = candidates.filter_map(|(probes, slots)| price(probes, slots));
@@ -317,16 +317,16 @@ impl CostModel {
             Some((rows.saturating_mul(strips), row_bytes / strips))
         });
         let (entries, entry_bytes) = entries?;
-        let defaults = self.report(entries, entry_bytes, 1)?.record_bytes / entry_bytes;
+        let defaults = self.report(&self.sums(entries, entry_bytes))?.record_bytes / entry_bytes;
         let mut tried: Vec<u64> = STRIPS.iter().map(|eighths| (defaults * eighths / 8).max(1)).collect();
         tried.dedup();
         let price = |strips: u64| {
             let sizes = counted.band_sizes(strips, unit).ok()?;
-            let report = self.report(sizes.rows, sizes.row_bytes, 1)?;
+            let report = self.report(&self.sums(sizes.rows, sizes.row_bytes))?;
             let packing =
                 Packing::new(sizes.rows, sizes.row_bytes, report.records, report.record_bytes).ok()?;
             let are_rows = packing.rows_per_record() == 1 && packing.records_per_row() == 1;
-            Some((self.price(1, sizes).filter(|_| are_rows)?, strips, unit))
+            Some((self.price(1, sizes, true).filter(|_| are_rows)?, strips, unit))
         };
         tried.into_iter().filter_map(price).min_by(|a, b| a.0.total_cmp(&b.0))
     }
@@ -342,9 +342,14 @@ impl CostModel {
         TableShape { buckets, goal, set, ..TableShape::new(rows, row_bytes, self.lookups_per_client) }
     }
 
+    /// The shape of a table whose rows are added up.
+    fn sums(&self, rows: u64, row_bytes: u64) -> TableShape {
+        TableShape { sums: true, ..self.shape(rows, row_bytes, 1) }
+    }
+
     /// The scheme's report on parameters for a table of this shape.
-    fn report(&self, rows: u64, row_bytes: u64, buckets: u64) -> Option<ParamsReport> {
-        (self.entry.report)(&(self.entry.select)(&self.shape(rows, row_bytes, buckets)).ok()?).ok()
+    fn report(&self, shape: &TableShape) -> Option<ParamsReport> {
+        (self.entry.report)(&(self.entry.select)(shape).ok()?).ok()
     }
 
     /// Tables and lookups of one request: of one key, or of a whole round of a batch code.
@@ -362,12 +367,13 @@ impl CostModel {
         Some(groups.into_iter().flatten().collect())
     }
 
-    /// Price of a request, in bytes on the wire; `None` if the scheme does not serve such a table.
-    fn price(&self, probes: u32, sizes: KeywordSizes) -> Option<f64> {
+    /// Price of a request, for rows or for sums of rows, in bytes on the wire; `None` if the scheme
+    /// does not serve such a table.
+    fn price(&self, probes: u32, sizes: KeywordSizes, sums: bool) -> Option<f64> {
         let KeywordSizes { rows, row_bytes, catalog_bytes } = sizes;
         let (mut up, mut down, mut once, mut work) = (0.0, 0.0, catalog_bytes as f64, 0.0);
         for TableGroup { tables, rows, buckets, lookups } in self.parts(probes, rows, row_bytes)? {
-            let report = self.report(rows, row_bytes, buckets)?;
+            let report = self.report(&TableShape { sums, ..self.shape(rows, row_bytes, buckets) })?;
             let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes).ok()?;
             catalog::gate(&report, &packing).ok()?;
             // Clients with durable state look up a row in one record.
