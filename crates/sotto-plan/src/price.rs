@@ -7,6 +7,7 @@ use crate::workload::Workload;
 use sotto_catalog::catalog;
 use sotto_core::layer::{failure_log2, gate};
 use sotto_core::{Error, ParamsError, ParamsReport, SchemeEntry, TableShape};
+use sotto_db::ingest::KeyArrangement;
 use sotto_db::layout::{LayoutSearch, RecordLayout};
 use sotto_oprf::{ELEMENT_BYTES, PROOF_BYTES};
 
@@ -182,6 +183,7 @@ fn layout(
     let shape = TableShape {
         lookups_per_request: tables.together(),
         buckets: group.buckets,
+        sums: matches!(tables.keys, Some(KeyArrangement::Band { .. })),
         goal: request.goal,
         set: request.set.clone(),
         ..TableShape::new(group.rows.saturating_add(group.room), group.row_bytes, work.lookups_per_epoch())
