@@ -9,6 +9,8 @@
 //! + step rounding                at most |D_j| / 2 for each of the ones of a query: at most 128 numbers are added
 //! + mask rounding                (q / 2^mask) s r, |r| <= 1/2
 //! + body rounding                at most q / 2^(body + 1)
+//! + numbers at lower scales      at most PlainModulus::lower_scales units of q / p; of one record, since
+//!                                tables at several scales are asked for no sums
 //! ```
 //!
 //! and a number is read right if that stays below q / 2 p. Proxies of variance add as in
@@ -78,7 +80,7 @@ fn of_samples(
     let cut = |dropped| lost(dropped) + if dropped == 0 { 0.0 } else { 0.25 };
     let roundings = vector * lost(bits.dropped()) + switches(cut(Q_BITS.saturating_sub(bits.keys)), 0.0);
     let roundings = terms * terms * roundings;
-    let margin = q / (2 * plain.modulus()) as f64
+    let margin = (0.5 - plain.lower_scales()) * q / plain.modulus() as f64
         - unit(bits.body + 1)
         - terms * f64::from(one_hot::MAX) * plain.most() / 2.0;
     ([errors, roundings], margin)

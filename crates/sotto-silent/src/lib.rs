@@ -61,7 +61,8 @@
 //! | [`two_pass`] | two passes: rows of the hint are fetched like rows of a table |
 //! | [`lwe`] | SimplePIR's lattice, encryptions and hints |
 //! | [`lattice`] | the ring of silent schemes and its public polynomials |
-//! | [`plain_modulus`] | the plain modulus, a value that schemes choose |
+//! | [`plain_modulus`] | the plain modulus, and the scales of several records in a column |
+//! | [`nibbles`] | bytes as two numbers of four bits |
 //! | [`one_hot`] | which words of a query are ones: a record's, or those of a few that are added |
 //! | [`unit_vector`] | encrypted unit vectors with their packing keys, and reading packed products: the client's half |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
@@ -85,6 +86,7 @@ pub mod matrix_shape;
 pub mod measure;
 pub mod message;
 pub mod method;
+pub mod nibbles;
 pub mod one_hot;
 #[cfg(feature = "server")]
 pub mod packed_groups;

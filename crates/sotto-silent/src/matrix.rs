@@ -5,6 +5,7 @@
 //! | `open` | the matrix of an open image, and its products with queries (feature `server`) |
 //! | `write` | writing records as the matrix, a rectangle, or a range of one column (feature `server`) |
 //! | `records` | reading columns or parts of them, and records as columns (feature `server`) |
+//! | `scaled` | several records in a column, at a scale each (feature `server`) |
 //! | `change` | changing bytes of an image's matrix, and reporting the differences |
 
 mod change;
@@ -12,6 +13,8 @@ mod change;
 mod open;
 #[cfg(feature = "server")]
 mod records;
+#[cfg(feature = "server")]
+mod scaled;
 #[cfg(feature = "server")]
 mod write;
 
@@ -87,5 +90,7 @@ pub use change::{change_panels, write_changes};
 pub use open::{BATCH, Matrix, ScanKernel, times};
 #[cfg(feature = "server")]
 pub use records::{JoinedRecords, RecordRange, StackedColumns};
+#[cfg(feature = "server")]
+pub use scaled::{ScaledColumns, ScaledLayout, ScaledRecords};
 #[cfg(feature = "server")]
 pub use write::{change_column, write_columns, write_matrix, write_part};

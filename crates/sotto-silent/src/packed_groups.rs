@@ -263,11 +263,27 @@ impl PackedGroups {
     }
 
     /// The products of a record's numbers modulo q, from the sums of all planes of a query's words
-    /// for each byte.
+    /// for each byte. At several scales these are the products of the matrix's numbers.
     pub fn products(&self, sums: &[i64], planes: usize) -> Vec<u64> {
+        let (plain, dropped) = (self.groups.plain(), self.bits.dropped());
         let words = self.packing.samples() * self.groups.count();
-        let mut numbers =
-            residues(self.packing.ring(), sums, [self.groups.plain().bytes(), planes], self.bits.dropped());
+        let mut numbers = match plain.scales() {
+            1 => residues(self.packing.ring(), sums, [plain.bytes(), planes], dropped),
+            scales => {
+                let panel = PANEL_ROWS * planes;
+                let at_scales = |panels: &[i64]| {
+                    let number = |row: usize| {
+                        let rows =
+                            panels.chunks(panel).map(|panel| panel.chunks(planes).nth(row).unwrap_or(&[]));
+                        rows.rev().fold(0, |x, sums| (x << plain.scale_bits()) + whole(sums))
+                    };
+                    (0..PANEL_ROWS)
+                        .map(|row| residue(self.ring(), number(row) << dropped))
+                        .collect::<Vec<_>>()
+                };
+                sums.chunks(scales * panel).flat_map(at_scales).collect()
+            }
+        };
         numbers.resize(words, 0);
         numbers
     }
@@ -307,15 +323,20 @@ fn words(bytes: &[u8], first: usize, count: usize, width: u32) -> Vec<Vec<u64>> 
 /// The products, modulo q, of numbers of several signed bytes with words of several planes, of
 /// which low bits were dropped: from the sums of all planes for each byte.
 pub fn residues(ring: &Ring, sums: &[i64], [bytes, planes]: [usize; 2], dropped: u32) -> Vec<u64> {
+    let number = |sums: &[i64]| sums.chunks(planes).rev().fold(0, |x, sums| (x << 8) + whole(sums));
+    sums.chunks(bytes * planes).map(|sums| residue(ring, number(sums) << dropped)).collect()
+}
+
+/// The sum of all planes: of a byte with words.
+fn whole(sums: &[i64]) -> i128 {
+    sums.iter().rev().fold(0, |x, sum| (x << 8) + i128::from(*sum))
+}
+
+/// A product of numbers with words modulo q. It is below 2^118 in absolute value: 2^50 for a word, 2^48
+/// for a number, and 2^20 for the records.
+fn residue(ring: &Ring, product: i128) -> u64 {
     let q = ring.q();
-    let horner = |x: i128, next: i128| (x << 8) + next;
-    let byte = |sums: &[i64]| sums.iter().rev().fold(0, |x, sum| horner(x, i128::from(*sum)));
-    let number = |sums: &[i64]| {
-        // The sum is below 2^(50 + 8 + 32 + 20) in absolute value.
-        let x = sums.chunks(planes).rev().fold(0, |x, sums| horner(x, byte(sums))) << dropped;
-        q.reduce_u128((x + (i128::from(q.value()) << 64)) as u128)
-    };
-    sums.chunks(bytes * planes).map(number).collect()
+    q.reduce_u128((product + (i128::from(q.value()) << 70)) as u128)
 }
 
 /// Writes the weights and masks of some groups of a bucket, in ranges that are processed

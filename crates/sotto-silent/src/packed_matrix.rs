@@ -66,7 +66,9 @@ impl GroupRange {
     }
 
     fn of(layout: &PanelLayout, packing: &Groups, groups: Range<usize>, masks: MaskLayout) -> Self {
-        let row = |group: usize| (group * packing.plain().bytes() * packing.size()).min(layout.rows());
+        // At several scales, panels of as many records follow each other.
+        let of_number = packing.plain().bytes() * packing.plain().scales();
+        let row = |group: usize| (group * of_number * packing.size()).min(layout.rows());
         let rows = row(groups.start)..row(groups.end);
         let byte = |row: usize| (row.div_ceil(PANEL_ROWS) * layout.panel_bytes()) as u64;
         let matrix = Piece { bytes: layout.bytes() as u64, part: byte(rows.start)..byte(rows.end) };

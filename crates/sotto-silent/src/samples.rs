@@ -109,7 +109,7 @@ impl SampleMasks {
             (rest, first) = (after, end);
         }
         pieces.into_par_iter().try_for_each_init(Workspace::default, |space, (first, masks)| {
-            if first / self.together() < self.layout.panels() {
+            if first / self.together() * self.plain.scales() < self.layout.panels() {
                 self.of_panel(space, first, &read, masks)?;
             }
             step();
@@ -163,9 +163,32 @@ impl SampleMasks {
         for (strip, blocks) in self.blocks.chunks(STRIP).enumerate() {
             let first = strip * STRIP_COLUMNS;
             let columns = STRIP_COLUMNS.min(self.layout.padded_cols() - first);
-            space.piece.resize(columns * PANEL_ROWS, 0);
-            read((panel * self.layout.panel_bytes() + first * PANEL_ROWS) as u64, &mut space.piece)?;
+            let (scales, piece_bytes) = (self.plain.scales(), columns * PANEL_ROWS);
+            space.piece.resize(scales * piece_bytes, 0);
+            for (panel, piece) in (panel * scales..).zip(space.piece.chunks_exact_mut(piece_bytes)) {
+                read((panel * self.layout.panel_bytes() + first * PANEL_ROWS) as u64, piece)?;
+            }
             for (i, sum) in space.sums.iter_mut().enumerate() {
+                if scales > 1 {
+                    space.numbers.clear();
+                    space.numbers.resize(blocks.len() * N, 0);
+                    let row = &mut space.rows[0];
+                    row.resize(columns, 0);
+                    let mut shift = 0;
+                    for piece in space.piece.chunks_exact(piece_bytes) {
+                        self.layout.signed_row_of_panel(piece, in_panel + i, row);
+                        for (number, byte) in space.numbers.iter_mut().zip(&*row) {
+                            *number = number.wrapping_add((i64::from(*byte) << shift) as u64);
+                        }
+                        shift += self.plain.scale_bits();
+                    }
+                    for (numbers, block) in space.numbers.chunks_exact_mut(N).zip(blocks) {
+                        numbers.iter_mut().for_each(|x| *x = number(*x as i64));
+                        plan.forward(numbers);
+                        plan.mul_acc_wide(sum, numbers, block);
+                    }
+                    continue;
+                }
                 let row = bytes * (in_panel + i);
                 for (row, bytes) in (row..row + bytes).zip(&mut space.rows) {
                     bytes.clear();

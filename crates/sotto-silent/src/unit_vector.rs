@@ -174,7 +174,7 @@ impl VectorEncryptor {
     }
 
     /// Encrypts one of a query's vectors: the top bits of the words of `A s + e` plus q/p times a
-    /// vector of ones, which are where `is_one` says so.
+    /// vector of ones, which are where `is_one` says so. A word has as many places as there are scales.
     ///
     /// Words are rounded to the nearest modulo q after the ones were added, so every word is as
     /// uniform as the others.
@@ -188,12 +188,13 @@ impl VectorEncryptor {
         rng: &mut dyn CryptoRng,
     ) -> Vec<u64> {
         let (ring, q) = (&self.ring, self.ring.q());
-        let (step, dropped) = (self.plain.step(), bits.dropped());
+        let dropped = bits.dropped();
+        let steps: Vec<u64> = (0..self.plain.scales()).map(|scale| self.plain.step(scale)).collect();
         let half = (1 << dropped) >> 1;
         let mut out = Vec::with_capacity(words);
         let mut c = Zeroizing::new(vec![0; N]);
         let mut small = Zeroizing::new(vec![0; N]);
-        let mut places = 0u32..;
+        let mut places = (0u32..).step_by(steps.len());
         for a in self.vectors.get(which).into_iter().flatten() {
             c.copy_from_slice(a);
             ring.mul(ModulusLevel::Main, &mut c, secret.slots(ring, ModulusLevel::Main));
@@ -202,8 +203,10 @@ impl VectorEncryptor {
             // After the records of a short block nothing is selected.
             let places = places.by_ref().take(self.block).map(Some).chain(std::iter::repeat(None));
             let block = c.iter().zip(small.iter()).zip(places).map(|((c, e), place)| {
-                let is_one = place.map_or(Choice::from(0), &mut is_one);
-                let unit = u64::conditional_select(&0, &step, is_one);
+                let unit = steps.iter().zip(0..).fold(0, |unit, (step, scale)| {
+                    let is_one = place.map_or(Choice::from(0), |place| is_one(place + scale));
+                    q.add(unit, u64::conditional_select(&0, step, is_one))
+                });
                 // The sign, spread over the word, adds q to a negative error.
                 let e = i64::from(*e);
                 let e = (e as u64).wrapping_add(q.value() & (e >> 63) as u64);

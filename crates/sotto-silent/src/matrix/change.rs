@@ -16,7 +16,7 @@ pub struct ByteChange {
 
 #[cfg(feature = "server")]
 mod writing {
-    use crate::matrix::{ByteChange, SectionOffset};
+    use crate::matrix::{ByteChange, ScaledLayout, SectionOffset};
     use rayon::prelude::*;
     use sotto_core::{Misuse, RecordChange, Result, Sink};
     use sotto_math::matrix::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS, PanelLayout};
@@ -68,18 +68,21 @@ mod writing {
     /// [`Misuse::IndexPastEnd`] for a change outside the table; storage errors, and those of
     /// `hear`.
     pub fn change_panels<T: Send>(
-        layout: PanelLayout,
+        layout: impl Into<ScaledLayout>,
         at: impl Into<SectionOffset>,
         changes: &[RecordChange],
         out: &dyn Sink,
         hear: impl Fn(&[ByteChange]) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
+        let layout: ScaledLayout = layout.into();
         let mut pieces = Vec::with_capacity(changes.len());
         for change in changes {
-            let (column, mut row) = in_table(&layout, change)?;
+            let (record, mut row) = in_table(&layout, change)?;
+            let (column, scale) = (record / layout.scales, record % layout.scales);
             let mut bytes = change.bytes.as_slice();
             while !bytes.is_empty() {
-                let (panel, first) = (row / PANEL_ROWS as u32, row % PANEL_ROWS as u32);
+                let (panel, first) =
+                    (row / PANEL_ROWS as u32 * layout.scales + scale, row % PANEL_ROWS as u32);
                 let (now, rest) = bytes.split_at(bytes.len().min(PANEL_ROWS - first as usize));
                 pieces.push(PanelChange { panel, column, row: first, bytes: now });
                 (row, bytes) = (row + now.len() as u32, rest);
@@ -88,7 +91,7 @@ mod writing {
         // The sort is stable: of two changes to one byte, the later one is written later.
         pieces.par_sort_by_key(|piece| (piece.panel, piece.column));
         let panels: Vec<&[PanelChange<'_>]> = pieces.chunk_by(|a, b| a.panel == b.panel).collect();
-        let panel = Panel { layout, place: at.into(), out };
+        let panel = Panel { layout: layout.matrix, place: at.into(), out };
         let results = panels.par_iter().map(|pieces| {
             let entries = panel.write(pieces)?;
             if entries.is_empty() { Ok(None) } else { hear(&entries).map(Some) }
@@ -155,9 +158,9 @@ mod writing {
         }
     }
 
-    /// The column and first row of a change, if the whole change is inside the table.
-    fn in_table(layout: &PanelLayout, change: &RecordChange) -> Result<(u32, u32)> {
-        let (l, m) = (layout.rows() as u64, layout.cols() as u64);
+    /// The record and first row of a change, if the whole change is inside the table.
+    fn in_table(layout: &ScaledLayout, change: &RecordChange) -> Result<(u32, u32)> {
+        let (l, m) = (layout.record_rows() as u64, layout.records() as u64);
         if change.record >= m {
             return Err(Misuse::IndexPastEnd { index: change.record, len: m }.into());
         }
