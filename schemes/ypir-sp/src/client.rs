@@ -2,12 +2,12 @@
 //! secret.
 
 use crate::YpirSp;
-use sotto_core::{CryptoRng, Result, SumElement};
+use sotto_core::{CryptoRng, Misuse, Result, SumElement};
 use sotto_lattice::secret::SecretKey;
 use sotto_silent::masks::MaskDownload;
 use sotto_silent::message::Query;
+use sotto_silent::nibbles::byte_of;
 use sotto_silent::one_hot::OneHot;
-use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::VectorEncryptor;
 use sotto_silent::{BatchClient, MatrixClient, MatrixLiteral as _, Params, SumClient};
 
@@ -23,7 +23,7 @@ impl MatrixClient<YpirSp> for Client {
     fn new(params: &Params<YpirSp>, masks: MaskDownload) -> Result<Self> {
         let masks = masks.finish(&params.masks())?;
         let sizes = (params.buckets() as usize, params.words() as usize);
-        let encryption = VectorEncryptor::of_buckets(sizes, PlainModulus::BYTE)?;
+        let encryption = VectorEncryptor::of_buckets(sizes, params.plain())?;
         Ok(Client { encryption: encryption.of_blocks(params.block as usize), masks })
     }
 
@@ -33,7 +33,7 @@ impl MatrixClient<YpirSp> for Client {
         record: u64,
         rng: &mut dyn CryptoRng,
     ) -> Result<(Query, SecretKey)> {
-        self.query_sum(params, record, 1, rng)
+        Ok(self.sum(params, OneHot::new(record as u32, 1), rng))
     }
 
     /// The sum of the buckets' records: all vectors but that of the record's bucket are of zeros. So the
@@ -73,7 +73,11 @@ impl BatchClient<YpirSp> for Client {
             for (mask, body) in masks.iter().zip(bodies) {
                 let numbers =
                     self.encryption.few_numbers(&secret, params.bits(), params.samples(), mask, body);
-                let mut group: Vec<u8> = numbers.iter().map(|number| *number as u8).collect();
+                let numbers = numbers.iter().map(|number| *number as u8);
+                let mut group: Vec<u8> = match params.number_bits {
+                    4 => numbers.clone().step_by(2).zip(numbers.skip(1).step_by(2)).map(byte_of).collect(),
+                    _ => numbers.collect(),
+                };
                 params.short_blocks().iter().for_each(|blocks| blocks.change_signs(&mut group));
                 record.append(&mut group);
             }
@@ -91,8 +95,6 @@ fn sizes(params: &Params<YpirSp>) -> (usize, usize) {
 impl SumClient<YpirSp> for Client {
     const UNIT: SumElement = SumElement::Byte;
 
-    /// The paper's Query: an encrypted unit vector under a fresh secret, and the packing keys of that
-    /// secret.
     fn query_sum(
         &self,
         params: &Params<YpirSp>,
@@ -100,8 +102,21 @@ impl SumClient<YpirSp> for Client {
         ones: u128,
         rng: &mut dyn CryptoRng,
     ) -> Result<(Query, SecretKey)> {
-        let ones = OneHot::new(first as u32, ones);
+        // What is left of records at lower scales would add up.
+        if params.scales.is_some() {
+            return Err(
+                Misuse::Rule("a table with records at several scales must be asked for no sums").into()
+            );
+        }
+        Ok(self.sum(params, OneHot::new(first as u32, ones), rng))
+    }
+}
+
+impl Client {
+    /// The paper's Query: an encrypted unit vector under a fresh secret, and the packing keys of that
+    /// secret.
+    fn sum(&self, params: &Params<YpirSp>, ones: OneHot, rng: &mut dyn CryptoRng) -> (Query, SecretKey) {
         let (fields, secret) = self.encryption.sum(sizes(params), ones, params.bits(), rng);
-        Ok((Query(fields), secret))
+        (Query(fields), secret)
     }
 }

@@ -28,6 +28,7 @@
 
 pub mod client;
 pub mod literal;
+mod select;
 #[cfg(feature = "server")]
 pub mod server;
 

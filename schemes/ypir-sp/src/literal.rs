@@ -1,24 +1,21 @@
 //! Parameters as a catalog states them, `l` bytes in a record, `m` records, the bytes that are packed
-//! together, and the bits of all messages; and choosing them for a table: tall records cost packing
-//! and answer bytes, many records cost query bytes. Half as many bytes together save one of two keys
-//! in each query, and double the masks that a client fetches once.
+//! together, and the bits of all messages.
 
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, Result, Security, TableShape, work};
-use sotto_math::matrix::PanelLayout;
+use sotto_math::matrix::{PANEL_ROWS, PanelLayout};
 use sotto_prg::PublicSeed;
 use sotto_silent::groups::{Groups, MaskLayout};
-use sotto_silent::lattice::{self, N, PACKED_OPS, PUBLIC_SEED, Q_BITS, SET, SIGMA};
+use sotto_silent::lattice::{self, N, PACKED_OPS, Q_BITS, SIGMA};
 use sotto_silent::limits::{self, KEY_BITS, field, in_range, within};
-use sotto_silent::matrix_shape::{MatrixShape, cheapest, cuts, of_small_image, price};
 use sotto_silent::message::{Field, Format};
-use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::plain_modulus::{MAX_SCALE, PlainModulus};
 use sotto_silent::short_blocks::{MAX_BLOCK, ShortBlocks};
 use sotto_silent::unit_vector::{KEY_BODIES, KEYS_OPS, MessageBits, WORD_OPS};
 use sotto_silent::{MatrixLiteral, bound};
 use std::ops::RangeInclusive;
 
-/// Maximum bytes of a record: 512 or 1024 packed ciphertexts.
+/// Maximum bytes of a record: 512 to 2048 packed ciphertexts.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// Maximum number of records. Their noise alone ends a little above, depending on the bits of a
@@ -31,23 +28,28 @@ pub const MAX_BUCKETS: u64 = 1 << 10;
 /// Maximum bytes of the records, one of each bucket, that an answer brings.
 pub const MAX_ANSWERED_BYTES: u64 = 1 << 24;
 
-/// The plain modulus: each signed byte of a record is a number.
-const PLAIN: PlainModulus = PlainModulus::BYTE;
-
-/// Bytes that may be packed together: as many as the ring has coefficients, with two keys, or half as
+/// Numbers that may be packed together: as many as the ring has coefficients, with two keys, or half as
 /// many with one.
-const SAMPLES: [u64; 2] = [N as u64, N as u64 / 2];
+pub(crate) const SAMPLES: [u64; 2] = [N as u64, N as u64 / 2];
 
 /// Maximum number of short blocks in a query, which is multiplied by as many powers as a block has bytes
 /// of each product.
-const MAX_BLOCKS: u64 = 4;
+pub(crate) const MAX_BLOCKS: u64 = 4;
+
+/// The range of the scales of a column. With six of numbers of four bits little is left of the margin.
+const SCALES: RangeInclusive<u8> = 2..=6;
+
+/// Bits of a number: a byte is one, or two at several scales.
+const NUMBER_BITS: [u8; 2] = [8, 4];
+
+/// Most bits from one scale to the next.
+const MAX_SCALE_BITS: u8 = 16;
 
 /// The range of the bits of a query's word.
-const QUERY_BITS: RangeInclusive<u8> = 16..=Q_BITS as u8;
+pub(crate) const QUERY_BITS: RangeInclusive<u8> = 16..=Q_BITS as u8;
 
-/// The range of the bits of an answer's word. With eight bits of a body nothing is left of the
-/// margin; up to 37 of a mask, the client's product with it is exact.
-const ANSWER_BITS: RangeInclusive<u8> = 9..=*limits::MASK_BITS.end();
+/// Most bits of an answer's word: up to 37 of a mask, the client's product with it is exact.
+pub(crate) const MAX_ANSWER_BITS: u8 = *limits::MASK_BITS.end();
 
 /// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +71,15 @@ pub struct ParamsLiteral {
     /// where each coefficient of a block selects a record.
     #[serde(default = "whole", skip_serializing_if = "is_whole")]
     pub block: u64,
+    /// Records that a column of the matrix has, each at a [scale](PlainModulus) of its own, and the
+    /// bits from one scale to the next; left out if a column is a record. One bucket, blocks that are
+    /// not short, and no sums.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scales: Option<[u8; 2]>,
+    /// Bits of a number: 8, which is not stated, or 4, of which a byte has two. Four bits with several
+    /// scales.
+    #[serde(default = "byte", skip_serializing_if = "is_byte")]
+    pub number_bits: u8,
     /// Bits of a query's word that are sent.
     pub query_bits: u8,
     /// Bits of a key's coefficient that are sent.
@@ -80,7 +91,7 @@ pub struct ParamsLiteral {
 }
 
 /// Records in a block that is not short.
-const fn whole() -> u64 {
+pub(crate) const fn whole() -> u64 {
     N as u64
 }
 
@@ -93,6 +104,17 @@ const fn is_whole(block: &u64) -> bool {
     *block == whole()
 }
 
+/// Bits of a number that is a byte.
+pub(crate) const fn byte() -> u8 {
+    8
+}
+
+/// Whether a number is a byte.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_byte(bits: &u8) -> bool {
+    *bits == byte()
+}
+
 impl ParamsLiteral {
     /// The bits of all messages.
     pub fn bits(&self) -> MessageBits {
@@ -102,10 +124,15 @@ impl ParamsLiteral {
 
     /// Packed ciphertexts of a record; an answer has those of a record of each bucket.
     pub fn groups(&self) -> u64 {
-        self.record_bytes.div_ceil(self.samples.max(1))
+        self.numbers().div_ceil(self.samples.max(1))
     }
 
-    /// Bytes of a record that are packed together.
+    /// Numbers of a record.
+    fn numbers(&self) -> u64 {
+        if is_byte(&self.number_bits) { self.record_bytes } else { 2 * self.record_bytes }
+    }
+
+    /// Numbers of a record that are packed together.
     pub fn samples(&self) -> usize {
         self.samples as usize
     }
@@ -117,9 +144,34 @@ impl ParamsLiteral {
         (!is_whole(&self.block)).then_some(ShortBlocks { record_bytes, records, block })
     }
 
+    /// The plain modulus of a record's numbers, of which the matrix's numbers have one or one at each
+    /// scale.
+    pub fn plain(&self) -> PlainModulus {
+        let [scales, scale_bits] = self.scales.unwrap_or([1, 0]);
+        PlainModulus::at_scales(self.number_bits.into(), scales.into(), scale_bits.into())
+    }
+
+    /// Records in a column of the matrix.
+    pub fn column_records(&self) -> u64 {
+        self.plain().scales() as u64
+    }
+
     /// Words of each of a query's vectors.
     pub fn words(&self) -> u64 {
-        self.short_blocks().map_or_else(|| self.bucket_records(), |blocks| blocks.words() as u64)
+        self.short_blocks().map_or_else(|| self.columns(), |blocks| blocks.words() as u64)
+    }
+
+    /// Columns of a bucket's matrix.
+    fn columns(&self) -> u64 {
+        self.bucket_records().div_ceil(self.column_records())
+    }
+
+    /// Rows of a bucket's matrix: whole panels of each record where there are several in a column.
+    fn rows(&self) -> u64 {
+        match self.column_records() {
+            1 => self.numbers(),
+            several => several * self.numbers().next_multiple_of(PANEL_ROWS as u64),
+        }
     }
 
     /// Bodies of packing keys: of two keys if as many bytes are packed as the ring has coefficients.
@@ -130,7 +182,13 @@ impl ParamsLiteral {
             _ if !is_whole(&self.block) || self.samples() < N => 1,
             _ => 2,
         };
-        PLAIN.packing().bodies() as u64 * keys
+        self.plain().packing().bodies() as u64 * keys
+    }
+
+    /// The range of the bits of an answer's word. With as many bits of a body as a number has, nothing is
+    /// left of the margin.
+    pub(crate) fn answer_range(&self) -> RangeInclusive<u8> {
+        self.number_bits + 1..=MAX_ANSWER_BITS
     }
 
     /// Numbers that are packed with one switch fewer.
@@ -140,7 +198,7 @@ impl ParamsLiteral {
 
     /// The layout of a bucket's matrix.
     pub fn layout(&self) -> PanelLayout {
-        PanelLayout::new(self.record_bytes as usize, self.bucket_records() as usize)
+        PanelLayout::new(self.rows() as usize, self.columns() as usize)
     }
 
     /// The bodies of some groups' packed ciphertexts.
@@ -150,7 +208,7 @@ impl ParamsLiteral {
 
     /// The packing groups of a record's numbers.
     pub fn packing(&self) -> Groups {
-        Groups::of(PLAIN, self.samples(), self.record_bytes as usize, 1)
+        Groups::of(self.plain(), self.samples(), self.numbers() as usize, 1)
     }
 
     /// Bytes of the weights of all buckets.
@@ -160,7 +218,7 @@ impl ParamsLiteral {
 
     /// Bytes of a bucket: the matrix, rows padded to 64 and columns to 4, and the weights.
     pub fn bucket_bytes(&self) -> u64 {
-        let matrix = self.record_bytes.next_multiple_of(64) * self.bucket_records().next_multiple_of(4);
+        let matrix = self.rows().next_multiple_of(PANEL_ROWS as u64) * self.columns().next_multiple_of(4);
         matrix + self.packing().bytes(MaskLayout::ARTIFACT)
     }
 
@@ -179,28 +237,7 @@ impl ParamsLiteral {
 
 impl MatrixLiteral for ParamsLiteral {
     fn select(shape: &TableShape) -> Result<Self> {
-        let too_large = "it needs more than 2^20 records of at most 2^20 bytes, or records of more than 2^24 bytes of \
-                         all buckets, or their noise leaves no margin";
-        let whole = cheapest(shape, too_large, || priced(shape, N as u64, |_| whole_blocks().to_vec()))?;
-        // Each bucket has weights of its own, and blocks that are not short.
-        if shape.buckets > 1 {
-            return Ok(whole);
-        }
-        // A small table, whose records may be shorter than a packed ciphertext.
-        Ok(of_small_image(shape, whole, Self::image_bytes, |most| {
-            let packings = move |cut: &MatrixShape| {
-                // The fewest words, or the fewest digits: more blocks than four are never worth it.
-                let most_block = cut.records.next_power_of_two().min(MAX_BLOCK).ilog2();
-                let short = (most_block.saturating_sub(2)..=most_block).map(|log| (N as u64, 1 << log));
-                let all = whole_blocks().into_iter().chain(short);
-                let fits = |literal: ParamsLiteral| {
-                    let blocks = literal.short_blocks().map_or(1, |blocks| blocks.blocks() as u64);
-                    blocks <= MAX_BLOCKS && literal.image_bytes() <= most
-                };
-                all.filter(|packing| fits(sized(shape, cut, *packing))).collect()
-            };
-            priced(shape, MIN_SMALL_RECORD, packings)
-        }))
+        crate::select::select(shape)
     }
 
     fn check(&self) -> Result<Security> {
@@ -238,11 +275,28 @@ impl MatrixLiteral for ParamsLiteral {
                 ));
             }
         }
+        if !NUMBER_BITS.contains(&self.number_bits) || (self.scales.is_none() && !is_byte(&self.number_bits))
+        {
+            return Err(field(
+                "number_bits",
+                format!("must be one of {NUMBER_BITS:?}, and 8 without scales"),
+            ));
+        }
+        if let Some([scales, bits]) = self.scales {
+            within("scales", scales, SCALES)?;
+            within("scales", bits, self.number_bits + 1..=MAX_SCALE_BITS)?;
+            if u32::from(scales - 1) * u32::from(bits) > MAX_SCALE {
+                return Err(field("scales", format!("must have at most {MAX_SCALE} bits in all")));
+            }
+            if self.buckets.is_some() || !is_whole(&self.block) {
+                return Err(field("scales", "must be left out with buckets and short blocks".into()));
+            }
+        }
         within("query_bits", self.query_bits, QUERY_BITS)?;
         within("key_bits", self.key_bits, KEY_BITS)?;
         let [mask, body] = self.answer_bits;
-        within("answer_bits", mask, ANSWER_BITS)?;
-        within("answer_bits", body, *ANSWER_BITS.start()..=mask)?;
+        within("answer_bits", mask, self.answer_range())?;
+        within("answer_bits", body, *self.answer_range().start()..=mask)?;
         lattice::security()
     }
 
@@ -273,8 +327,8 @@ impl MatrixLiteral for ParamsLiteral {
     }
 
     fn failure_log2(&self) -> f64 {
-        let numbers = self.buckets() * self.record_bytes;
-        bound::few_failure_log2(self.switched(), numbers, self.words(), PLAIN, self.bits())
+        let numbers = self.buckets() * self.numbers();
+        bound::few_failure_log2(self.switched(), numbers, self.words(), self.plain(), self.bits())
     }
 
     /// Work of an answer: both passes read their tables once, and each coefficient is packed.
@@ -294,7 +348,7 @@ impl MatrixLiteral for ParamsLiteral {
 
     fn details(&self) -> Vec<(&'static str, String)> {
         let ([errors, roundings], margin) =
-            bound::few_variances_and_margin(self.switched(), self.words(), PLAIN, self.bits());
+            bound::few_variances_and_margin(self.switched(), self.words(), self.plain(), self.bits());
         let blocks = self.short_blocks();
         let packing = match &blocks {
             Some(blocks) => ("bytes of digits", blocks.groups() as u64 * blocks.digit_bytes()),
@@ -302,7 +356,9 @@ impl MatrixLiteral for ParamsLiteral {
         };
         let mut details = vec![
             ("l", self.record_bytes.to_string()),
-            ("m", self.bucket_records().to_string()),
+            ("m", self.columns().to_string()),
+            ("records in a column", self.column_records().to_string()),
+            ("bits of a number", self.number_bits.to_string()),
             ("buckets", self.buckets().to_string()),
             ("samples of a secret", self.samples_of_secret().to_string()),
             ("d", N.to_string()),
@@ -320,52 +376,6 @@ impl MatrixLiteral for ParamsLiteral {
     }
 }
 
-/// Shortest records of a small table, beside its rows.
-const MIN_SMALL_RECORD: u64 = 256;
-
-/// The bytes that may be packed together, with blocks that are not short.
-fn whole_blocks() -> [(u64, u64); 2] {
-    SAMPLES.map(|samples| (samples, whole()))
-}
-
-/// Literals with their prices: of divisions into records of at least some bytes, or of whole rows, and
-/// for each the bytes that are packed together, and the records of a block.
-fn priced(
-    shape: &TableShape,
-    record_bytes: u64,
-    packings: impl Fn(&MatrixShape) -> Vec<(u64, u64)>,
-) -> impl Iterator<Item = (f64, ParamsLiteral)> {
-    // Buckets are alike: one is divided, and the others with it.
-    let bucket = TableShape { rows: shape.rows / shape.buckets.max(1), ..shape.clone() };
-    let fits = |cut: &MatrixShape| {
-        cut.records.saturating_mul(shape.buckets) <= MAX_RECORDS
-            && cut.record_bytes * shape.buckets <= MAX_ANSWERED_BYTES
-    };
-    let cuts: Vec<_> = cuts(&bucket, record_bytes, MAX_RECORD_BYTES).filter(fits).collect();
-    let packed =
-        cuts.into_iter().flat_map(move |cut| packings(&cut).into_iter().map(move |packing| (cut, packing)));
-    packed.filter_map(|(cut, packing)| {
-        let literal = word_sizes(shape, &cut, packing)?;
-        Some((price(shape, &cut, &literal.costs()), literal))
-    })
-}
-
-/// A literal of these sizes, whose words have no bits yet.
-fn sized(shape: &TableShape, cut: &MatrixShape, (samples, block): (u64, u64)) -> ParamsLiteral {
-    ParamsLiteral {
-        set: SET.into(),
-        record_bytes: cut.record_bytes,
-        records: cut.records * shape.buckets,
-        buckets: (shape.buckets > 1).then_some(shape.buckets),
-        samples,
-        block,
-        query_bits: 0,
-        key_bits: 0,
-        answer_bits: [0; 2],
-        seed: PUBLIC_SEED,
-    }
-}
-
 /// Work of the passes over a matrix in short blocks, as many as powers of `Y`, and over the digits.
 fn short_block_ops(blocks: &ShortBlocks) -> u64 {
     let matrix = blocks.image_bytes() - blocks.groups() as u64 * blocks.digit_bytes();
@@ -378,71 +388,3 @@ const ROTATED_BYTE_OPS: u64 = 9;
 
 /// Operations for a byte of a switch's digits: unpacking, a product, and rotating the key; measured.
 const DIGIT_BYTE_OPS: u64 = 92;
-
-/// The word sizes with the fewest bytes of a lookup, which trade noise against each other: of query and
-/// answer, and a share of the masks.
-fn word_sizes(shape: &TableShape, cut: &MatrixShape, packing: (u64, u64)) -> Option<ParamsLiteral> {
-    let required = cut.required_failure_log2(shape);
-    let literal = |query_bits, key_bits, answer_bits| ParamsLiteral {
-        query_bits,
-        key_bits,
-        answer_bits,
-        ..sized(shape, cut, packing)
-    };
-    let reliable = |literal: &ParamsLiteral| literal.failure_log2() <= required;
-    let widest = [*ANSWER_BITS.end(); 2];
-    // A few more bits than the narrowest words and keys have may save more elsewhere.
-    let least = QUERY_BITS.into_iter().find(|query| reliable(&literal(*query, *KEY_BITS.end(), widest)))?;
-    let tried = (least..).take(TRIED).flat_map(|query| KEY_BITS.map(move |key| (query, key)));
-    let fitting = tried.filter(|(query, _)| QUERY_BITS.contains(query)).flat_map(|(query, key)| {
-        // The narrowest mask for each body.
-        let mask_for = move |body| {
-            let mut masks = (body..=*ANSWER_BITS.end()).map(|mask| literal(query, key, [mask, body]));
-            masks.find(reliable)
-        };
-        let fits = reliable(&literal(query, key, widest));
-        ANSWER_BITS.take(TRIED).filter(move |_| fits).filter_map(mask_for)
-    });
-    fitting.min_by_key(|literal| (literal.epoch_bytes(cut.queries(shape)), literal.query_bits))
-}
-
-/// Numbers of bits that are tried from the least on.
-const TRIED: usize = 5;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::YpirSp;
-    use sotto_core::Goal;
-    use sotto_silent::MatrixScheme;
-    use sotto_testkit::served::selects;
-
-    #[test]
-    fn what_is_selected_passes_the_check() {
-        selects::<MatrixScheme<YpirSp>>(1 << 30, 1 << 22);
-    }
-
-    #[test]
-    fn images_of_small_tables_are_small() {
-        for goal in Goal::ALL {
-            for [rows, row_bytes] in
-                [[32, 32768], [33, 32768], [1, 1 << 20], [1000, 32], [1 << 20, 1], [700, 5000]]
-            {
-                let shape = TableShape { goal, ..TableShape::new(rows, row_bytes, 1) };
-                let literal = ParamsLiteral::select(&shape).unwrap();
-                assert!(literal.image_bytes() <= 8 * rows * row_bytes + (4 << 20), "{goal:?} {literal:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn goals_are_worth_asking_for() {
-        let of =
-            |goal| ParamsLiteral::select(&TableShape { goal, ..TableShape::new(1 << 15, 32768, 1) }).unwrap();
-        let [time, total] = [Goal::ServerTime, Goal::TotalBytes].map(of);
-        assert!(total.query_bytes() + total.answer_bytes() <= time.query_bytes() + time.answer_bytes());
-        assert!(of(Goal::QueryBytes).query_bytes() <= total.query_bytes());
-        // The reference table: 1 GiB as 32,768 x 32 KiB.
-        assert!(time.query_bytes() + time.answer_bytes() < 523_000, "{time:?}");
-    }
-}

@@ -6,9 +6,11 @@ use crate::YpirSp;
 use sotto_core::{Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_silent::groups::MaskLayout;
 use sotto_silent::matrix::{
-    ByteChange, JoinedRecords, Matrix, RecordRange, SectionOffset, change_panels, write_matrix,
+    ByteChange, JoinedRecords, Matrix, RecordRange, ScaledColumns, ScaledLayout, ScaledRecords,
+    SectionOffset, change_panels, write_matrix,
 };
 use sotto_silent::message::{Partial, PartialFormat, Query};
+use sotto_silent::nibbles::{NibbleRecords, WholeRecords, nibbles_of_changes};
 use sotto_silent::packed_groups::{PackedGroups, write_packed};
 use sotto_silent::packed_matrix::{BATCH, GroupRange, PackedMatrix, PackedQuery};
 use sotto_silent::pieces::{PartSection, Piece};
@@ -131,7 +133,11 @@ impl MatrixServer<YpirSp> for Server {
         for bucket in buckets(params)? {
             let first = bucket.number as u64 * records;
             let rows = RecordRange { rows, range: first..first + records };
-            write_matrix(params.layout(), bucket.matrix, &rows, out)?;
+            let numbers = NibbleRecords(&rows);
+            let rows: &dyn RecordSource = if params.number_bits == 4 { &numbers } else { &rows };
+            let columns = ScaledColumns { rows, scales: params.plain().scales() };
+            let columns: &dyn RecordSource = if params.scales.is_some() { &columns } else { rows };
+            write_matrix(params.layout(), bucket.matrix, columns, out)?;
             bucket.write(params, 0..params.packing().count(), out)?;
         }
         Ok(())
@@ -143,15 +149,19 @@ impl MatrixServer<YpirSp> for Server {
         if let Some(blocks) = params.short_blocks() {
             return blocks.update(params.bits(), changes, out);
         }
-        let samples = params.samples();
+        let numbers = (params.number_bits == 4).then(|| nibbles_of_changes(changes));
+        let changes = numbers.as_deref().unwrap_or(changes);
+        let scales = params.plain().scales();
+        let layout = ScaledLayout { matrix: params.layout(), scales: scales as u32 };
         // A panel belongs to one group.
-        let group = |entries: &[ByteChange]| Ok(entries.first().map(|entry| entry.row as usize / samples));
+        let rows = scales * params.samples();
+        let group = |entries: &[ByteChange]| Ok(entries.first().map(|entry| entry.row as usize / rows));
         let changed = by_bucket(params, changes);
         for bucket in buckets(params)? {
             let Some(changes) = changed.get(bucket.number).filter(|changes| !changes.is_empty()) else {
                 continue;
             };
-            let touched = change_panels(params.layout(), bucket.matrix, changes, out, group)?;
+            let touched = change_panels(layout, bucket.matrix, changes, out, group)?;
             bucket.write(params, touched.into_iter().flatten(), out)?;
         }
         Ok(())
@@ -163,6 +173,20 @@ impl MatrixServer<YpirSp> for Server {
         }
         let bucket =
             |number| Matrix::new(params.layout(), held.clone(), number * GroupRange::PIECES).records();
+        if params.scales.is_some() {
+            let (records, plain) = (params.records(), params.plain());
+            let numbers = |record_bytes| ScaledRecords {
+                columns: bucket(0),
+                scales: plain.scales(),
+                records,
+                record_bytes,
+            };
+            let record_bytes = params.record_bytes as usize;
+            return match params.number_bits {
+                4 => Box::new(WholeRecords(Box::new(numbers(2 * record_bytes)))),
+                _ => Box::new(numbers(record_bytes)),
+            };
+        }
         Box::new(JoinedRecords((0..params.buckets() as usize).map(bucket).collect()))
     }
 

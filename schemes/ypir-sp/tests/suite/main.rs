@@ -10,6 +10,7 @@
 mod aborts;
 mod buckets;
 mod noise;
+mod scales;
 
 use sotto_core::{Artifact, Image as _, RecordChange, Section, UpdateImage};
 use sotto_silent::lattice::{N, PUBLIC_SEED, SET};
@@ -30,8 +31,8 @@ fn literal(
     [query_bits, key_bits]: [u8; 2],
     answer_bits: [u8; 2],
 ) -> ParamsLiteral {
-    let (set, seed, buckets) = (SET.into(), PUBLIC_SEED, None);
-    let block = N as u64;
+    let (set, seed, buckets, scales) = (SET.into(), PUBLIC_SEED, None, None);
+    let (block, number_bits) = (N as u64, 8);
     ParamsLiteral {
         set,
         record_bytes,
@@ -39,6 +40,8 @@ fn literal(
         buckets,
         samples,
         block,
+        scales,
+        number_bits,
         query_bits,
         key_bits,
         answer_bits,
