@@ -82,8 +82,11 @@ impl Case {
             ]
         });
         let ypir_sp = sotto_registry::SCHEMES.iter().filter(|entry| entry.id.0 == "ypir-sp/2");
-        let shapes = ypir_sp.flat_map(|entry| {
-            // A table of several buckets, and one of few records, whose query has short blocks.
+        let columns =
+            |entry| Case { rows: 3000, row_bytes: 1024, lookup: VectorLookup::Row(2500), ..Case::of(entry) };
+        let shapes = ypir_sp.flat_map(move |entry| {
+            // A table of several buckets; one of few records, whose query has short blocks; and two
+            // with several records in a column, of bytes, and of numbers of four bits.
             [
                 Case {
                     name: "pbc-1-ypir-sp".to_owned(),
@@ -99,6 +102,8 @@ impl Case {
                     lookup: VectorLookup::Row(13),
                     ..Case::of(entry)
                 },
+                Case { name: "ypir-sp-2-scales".to_owned(), goal: Goal::ServerTime, ..columns(entry) },
+                Case { name: "ypir-sp-2-nibbles".to_owned(), ..columns(entry) },
             ]
         });
         sotto_registry::SCHEMES.iter().map(|entry| Case::of(entry)).chain(layers).chain(shapes)

@@ -15,7 +15,6 @@ use sotto_oprf::{Input, MaskVersion};
 use sotto_prg::ChaCha20Rng;
 use sotto_silent::lwe::encrypt::LweVectorEncryptor;
 use sotto_silent::lwe::ring::Ring;
-use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::VectorEncryptor as Silent;
 use sotto_silent::{MatrixLiteral as _, Params};
 use sotto_wire::{evaluate, hints, query};
@@ -56,7 +55,7 @@ impl Secrets<'_> {
     fn ypir_sp(&self) -> Result<SecretKey, Failure> {
         let params = Params::<YpirSp>::check(serde_json::from_slice(&self.table.params())?)?;
         let (buckets, words) = (params.buckets() as usize, params.words() as usize);
-        let encryption = Silent::of_buckets((buckets, words), PlainModulus::BYTE)?;
+        let encryption = Silent::of_buckets((buckets, words), params.plain())?;
         let (encryption, places) = (encryption.of_blocks(params.block as usize), vec![0; buckets]);
         let mut asked = self.exchanges.iter().filter(|exchange| exchange.request.path.ends_with("/ask"));
         let sent = asked.next().and_then(|exchange| exchange.request.body.get(query::HEAD_BYTES..));

@@ -156,24 +156,29 @@ def coefficients(slots: list[int], q: int) -> list[int]:
 
 def ypir_sp_selected(of: Table) -> list[tuple[int | None, bytes]]:
     """Of each bucket: the record that the query asks for, by its number in the table, and that record."""
-    fields = ["set", "record_bytes", "records", "buckets", "samples", "block"]
+    fields = ["set", "record_bytes", "records", "buckets", "samples", "block", "scales", "number_bits"]
     params, [(query, answer)] = of.params(*fields, "query_bits", "key_bits", "answer_bits", "seed"), of.asks()
     d, q, each = 2048, 1125899904679937, params.get("block", 2048)
     l, g, b, buckets = params["record_bytes"], params["samples"], params["query_bits"], params.get("buckets", 1)
     demand(buckets > 1 or "buckets" not in params, "one bucket has another text")
-    m, groups, (high, low) = params["records"] // buckets, -(-l // g), params["answer_bits"]
+    width = params.get("number_bits", 8)
+    m, groups, (high, low) = params["records"] // buckets, -(-(l * 8 // width) // g), params["answer_bits"]
     secret, masks = numbers(of.secrets["s"]), of.artifact("hint")
     demand(len(secret) == d and set(secret) <= {-1, 0, 1}, "a secret of another kind")
     demand(m * buckets == params["records"], "buckets of other sizes")
     demand(len(masks) == buckets * groups * d * high // 8, "another size of masks")
     demand(len(answer) == buckets * groups * g * low // 8, "another size of the answer")
-    # Of a short block only the first coefficients select a record.
-    n = m if each == d else -(-m // each) * d
+    # A column has records at several scales. Of a short block only the first coefficients select a record.
+    scales, step = params.get("scales", (1, 0))
+    n = -(-m // scales) if each == d else -(-m // each) * d
+    demand(scales == 1 or (each == d and buckets == 1), "scales in another table")
     demand(each == d or (buckets == 1 and g == d), "short blocks in another table")
     held = 2 if each == d == g else 0 if each == 1 else 1
     vector, keys = -(-n * b // 8), held * d * params["key_bits"] // 8
     demand(query is None or len(query) == buckets * vector + keys, "keys that are not sent once")
-    dropped, one, out = 1 << (50 - b), (q + 2**7) // 2**8, []
+    dropped, out = 1 << (50 - b), []
+    units = [2 ** (width + step * scale) for scale in range(scales)]
+    ones = [(q + unit // 2) // unit for unit in units]
     for bucket in range(buckets):
         words, asked = None if query is None else bits(query[vector * bucket :][:vector], b, n), []
         for k in range(-(-n // d) if words else 0):
@@ -182,10 +187,10 @@ def ypir_sp_selected(of: Table) -> list[tuple[int | None, bytes]]:
             block = coefficients([next(word for word in stream if word < q) for _ in range(d)], q)
             for i, mask in enumerate(product(block, secret, q)[: n - k * d]):
                 error = (words[k * d + i] * dropped - mask) % q
-                is_small = [min(x % q, -x % q) <= 10 * 3.2 + dropped for x in (error, error - one)]
+                is_small = [min(x % q, -x % q) <= 10 * 3.2 + dropped for x in (error - one for one in [0, *ones])]
                 demand(sum(is_small) == 1, "a word that is neither zero nor one")
                 demand(i < each or is_small[0], "a one where a short block selects no record")
-                asked += [bucket * m + k * each + i] * is_small[1]
+                asked += [bucket * m + (k * each + i) * scales + scale for scale in range(scales) if is_small[1 + scale]]
         demand(words is None or len(asked) == 1, "the query does not ask for a record of each bucket")
         record = b""
         for group in range(bucket * groups, bucket * groups + groups):
@@ -193,7 +198,10 @@ def ypir_sp_selected(of: Table) -> list[tuple[int | None, bytes]]:
             body = bits(answer[g * low // 8 * group :][: g * low // 8], low, g)
             # Masks and bodies are parts of q: x q / 2^high and y q / 2^low.
             hidden = product(mask, secret, 1 << high)
-            signed = [round((y / 2**low - x / 2**high) * 2**8) for x, y in zip(hidden, body)]
+            signed = [round((y / 2**low - x / 2**high) * 2**width) for x, y in zip(hidden, body)]
+            if width == 4:
+                # The low number of a byte is from -8 to 7.
+                signed = [(x + 8) % 16 - 8 + 16 * y for x, y in zip(signed[::2], signed[1::2])]
             record += bytes((x if i < each else -x) % 2**8 for i, x in enumerate(signed))
         out.append((asked[0] if asked else None, record[:l]))
     return out
