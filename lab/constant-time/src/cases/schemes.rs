@@ -14,13 +14,14 @@ const TABLE: subject::Case = subject::Case { rows: 1000, row_bytes: 40, fill: Fi
 /// Number of a table's buckets, and their content: in some schemes several blocks.
 const BUCKETS: (u64, subject::Case) = (3, subject::Case { rows: 1600, row_bytes: 40, fill: Fill::Random });
 
-/// Tables that run code which a scheme's other tables do not, by a named set or by their shape: one of which
-/// SealPIR has several blocks, and answers that hold a ciphertext as digits; FrodoPIR's dense matrix; and
-/// YPIR+SP's short blocks, of few long records.
-const SPECIAL: [(&str, &str, Option<&str>, subject::Case); 3] = [
+/// Tables that run code which a scheme's other tables do not, by a named set or by a field that their
+/// parameters have: one of which SealPIR has several blocks, and answers that hold a ciphertext as digits;
+/// FrodoPIR's dense matrix; and YPIR+SP's short blocks and several records in a column.
+const SPECIAL: [(&str, &str, Option<&str>, subject::Case); 4] = [
     ("sealpir/1", "seal", Some("seal"), subject::Case { rows: 16_000, row_bytes: 40, fill: Fill::Random }),
     ("simplepir/1", "frodo", Some("frodo"), TABLE),
-    ("ypir-sp/2", "short", None, subject::Case { rows: 64, row_bytes: 2048, fill: Fill::Random }),
+    ("ypir-sp/2", "block", None, subject::Case { rows: 64, row_bytes: 2048, fill: Fill::Random }),
+    ("ypir-sp/2", "scales", None, subject::Case { rows: 1 << 15, row_bytes: 32, fill: Fill::Random }),
 ];
 
 pub(super) fn cases() -> Vec<Case> {
@@ -31,7 +32,11 @@ pub(super) fn cases() -> Vec<Case> {
     let batches = batched.map(|entry| Case::new(format!("scheme/{}/batch", entry.id), 2, || batch(entry)));
     let special = SPECIAL.into_iter().flat_map(|(scheme, name, set, case)| {
         SCHEMES.iter().filter(move |entry| entry.id.0 == scheme).map(move |entry| {
-            let table = move || Table::encode_set(entry, case, set);
+            let table = move || {
+                let table = Table::encode_set(entry, case, set);
+                assert!(String::from_utf8_lossy(&table.params).contains(name), "{scheme}: another shape than {name}");
+                table
+            };
             Case::new(format!("scheme/{scheme}/{name}"), 2, move || lookup(table()))
         })
     });
