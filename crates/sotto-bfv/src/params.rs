@@ -126,6 +126,7 @@ fn report<M: Method>(params: &Inner<M>) -> ParamsReport {
         },
         security: params.security.clone(),
         failure_log2: params.failure_log2,
+        abort_leakage: None,
         details: sotto_core::report_details(|| details(params)),
     }
 }

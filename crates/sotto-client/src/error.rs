@@ -201,8 +201,8 @@ pub enum ClientError {
     #[error("table {0} has no row proofs, so its rows cannot be verified")]
     NoRowProofs(TableName),
     /// The caller requires authenticated answers, and whether a client refuses an answer of this table's
-    /// scheme may depend on the row.
-    #[error("answers of scheme {scheme} are not authenticated (table {table}): a refusal may reveal the row")]
+    /// scheme, under its parameters, may depend on the row.
+    #[error("answers of table {table} ({scheme}) are not authenticated: a refusal may reveal the row")]
     NotAuthenticated {
         /// Name of the table.
         table: TableName,

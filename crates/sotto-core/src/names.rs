@@ -118,8 +118,8 @@ pub struct SchemeMetadata {
     pub server_keeps: &'static str,
     /// Whether the client detects every wrong answer, without proofs in the rows.
     pub is_verified: bool,
-    /// What a server learns from whether a client refuses an answer, where records are verified. The
-    /// most that it learns under any parameters.
+    /// What a server learns from whether a client refuses an answer, where records are verified, unless
+    /// [`ParamsReport::abort_leakage`](crate::ParamsReport::abort_leakage) says that it is more.
     pub abort_leakage: AbortLeakage,
     /// Whether the scheme is here to be compared with, and another one serves its purpose better.
     pub is_baseline: bool,

@@ -1,6 +1,6 @@
 //! Parameters: a *literal* is the written form, and `Params` is its checked form.
 
-use crate::{ParamsDigest, Result};
+use crate::{AbortLeakage, ParamsDigest, Result, SchemeMetadata};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Smallest security that any encoder or client accepts, in bits.
@@ -163,8 +163,19 @@ pub struct ParamsReport {
     /// log2 of the bound on the probability that *any* byte of one recovered record is wrong; for
     /// an answer with a record of each bucket, any byte of any of them.
     pub failure_log2: f64,
+    /// What a refusal of an answer reveals, where that is more than
+    /// [`SchemeMetadata::abort_leakage`](crate::SchemeMetadata::abort_leakage): parameters may pay for
+    /// fewer bytes with it.
+    pub abort_leakage: Option<AbortLeakage>,
     /// Scheme-specific facts worth showing to a person: (name, value).
     pub details: Vec<(&'static str, String)>,
+}
+
+impl ParamsReport {
+    /// What a refusal of an answer reveals under these parameters of a scheme.
+    pub fn abort_leakage(&self, scheme: &SchemeMetadata) -> AbortLeakage {
+        self.abort_leakage.unwrap_or(scheme.abort_leakage)
+    }
 }
 
 /// Computes the details of a [`ParamsReport`] that are worth showing to a person. In a browser

@@ -26,6 +26,7 @@ pub(crate) fn of(params: &Inner, sets: &[Template]) -> ParamsReport {
         },
         security: params.security.clone(),
         failure_log2: params.failure_log2,
+        abort_leakage: None,
         details: sotto_core::report_details(|| details(params, sets, costs.session_bytes)),
     }
 }

@@ -9,7 +9,12 @@ use sotto_core::{AbortLeakage, SchemeEntry};
 pub struct LeakageStatement(pub String);
 
 /// Statements of what a scheme's servers learn, most severe first.
-pub(crate) fn of(entry: &SchemeEntry, keys_bytes: u64, is_symmetric: bool) -> Vec<LeakageStatement> {
+pub(crate) fn of(
+    entry: &SchemeEntry,
+    abort_leakage: AbortLeakage,
+    keys_bytes: u64,
+    is_symmetric: bool,
+) -> Vec<LeakageStatement> {
     let mut leaks = Vec::new();
     if entry.servers > 1 {
         leaks.push("two servers that collude learn all".to_owned());
@@ -22,7 +27,7 @@ pub(crate) fn of(entry: &SchemeEntry, keys_bytes: u64, is_symmetric: bool) -> Ve
     if entry.hint_server.is_some() {
         leaks.push("when a client requests hints".to_owned());
     }
-    match entry.metadata.abort_leakage {
+    match abort_leakage {
         AbortLeakage::Nothing => {}
         tells => leaks.push(format!("{}, by a refusal of an answer", tells.statement())),
     }

@@ -256,7 +256,9 @@ fn counted(
         + (price.down as f64 + (fetched + price.hints as f64 * epochs) / lookups) / 1e9 * machine.dollars_gb;
     let keys = work.clients.saturating_mul(price.keys / entry.query_servers.max(1) as u64);
     let finite = |value: f64| Some(value).filter(|value| value.is_finite());
-    let mut leaks = crate::leakage::of(entry, price.keys, work.symmetric);
+    let more = price.tables.iter().find_map(|(_, layout)| layout.report.abort_leakage);
+    let abort_leakage = more.unwrap_or(entry.metadata.abort_leakage);
+    let mut leaks = crate::leakage::of(entry, abort_leakage, price.keys, work.symmetric);
     if matches!(tables.keys, Some(KeyArrangement::Band { .. })) {
         leaks.push(crate::leakage::LeakageStatement("rows cannot be verified one by one".to_owned()));
     }

@@ -11,8 +11,9 @@ use crate::pieces::{PartSection, Piece};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sotto_core::{
-    Artifact, ArtifactNeed, Caps, Costs, CryptoRng, Misuse, NamedSet, ParamsDigest, ParamsReport,
-    PeerMisbehaved, Result, SchemeId, SchemeMetadata, Security, SumElement, TableShape, Wire, wire,
+    AbortLeakage, Artifact, ArtifactNeed, Caps, Costs, CryptoRng, Misuse, NamedSet, ParamsDigest,
+    ParamsReport, PeerMisbehaved, Result, SchemeId, SchemeMetadata, Security, SumElement, TableShape, Wire,
+    wire,
 };
 #[cfg(feature = "server")]
 use sotto_core::{PartIndex, RecordChange, RecordSource, Section, Sink};
@@ -127,6 +128,11 @@ pub trait MatrixLiteral:
     /// Bound on log2 of the probability that a byte of a record comes out wrong.
     fn failure_log2(&self) -> f64;
 
+    /// What a refusal of an answer reveals, where that is more than for other parameters of the scheme.
+    fn abort_leakage(&self) -> Option<AbortLeakage> {
+        None
+    }
+
     /// The costs of a lookup besides its messages.
     fn work(&self) -> Costs;
 
@@ -209,6 +215,7 @@ impl<M: Method> sotto_core::Params for Params<M> {
             costs: self.costs(),
             security: self.inner.security.clone(),
             failure_log2: self.inner.failure_log2,
+            abort_leakage: self.abort_leakage(),
             details: sotto_core::report_details(|| self.details()),
         }
     }

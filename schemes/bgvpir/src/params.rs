@@ -102,6 +102,7 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
+            abort_leakage: None,
             details: sotto_core::report_details(|| details(self)),
         }
     }

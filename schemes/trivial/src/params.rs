@@ -95,6 +95,7 @@ impl sotto_core::Params for Params {
                 core_svp: None,
             },
             failure_log2: f64::NEG_INFINITY,
+            abort_leakage: None,
             details: Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 //! together, and the bits of all messages.
 
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, Result, Security, TableShape, work};
+use sotto_core::{AbortLeakage, Costs, NamedSet, Result, Security, TableShape, work};
 use sotto_math::matrix::{PANEL_ROWS, PanelLayout};
 use sotto_prg::PublicSeed;
 use sotto_silent::groups::{Groups, MaskLayout};
@@ -35,6 +35,9 @@ pub(crate) const SAMPLES: [u64; 2] = [N as u64, N as u64 / 2];
 /// Maximum number of short blocks in a query, which is multiplied by as many powers as a block has bytes
 /// of each product.
 pub(crate) const MAX_BLOCKS: u64 = 4;
+
+/// Named set of tables with one record in a column, whose answers are authenticated where rows are verified.
+pub const ONE_SCALE: &str = "one-scale";
 
 /// The range of the scales of a column. With six of numbers of four bits little is left of the margin.
 const SCALES: RangeInclusive<u8> = 2..=6;
@@ -236,6 +239,12 @@ impl ParamsLiteral {
 }
 
 impl MatrixLiteral for ParamsLiteral {
+    fn sets() -> Vec<NamedSet> {
+        let about =
+            "one record in a column of the matrix, so that a refusal of an answer tells nothing of the row";
+        vec![NamedSet { name: ONE_SCALE, about }]
+    }
+
     fn select(shape: &TableShape) -> Result<Self> {
         crate::select::select(shape)
     }
@@ -329,6 +338,12 @@ impl MatrixLiteral for ParamsLiteral {
     fn failure_log2(&self) -> f64 {
         let numbers = self.buckets() * self.numbers();
         bound::few_failure_log2(self.switched(), numbers, self.words(), self.plain(), self.bits())
+    }
+
+    /// What records at lower scales leave in a number is public, and moves the boundary at which an
+    /// answer is refused.
+    fn abort_leakage(&self) -> Option<AbortLeakage> {
+        self.scales.map(|_| AbortLeakage::Row)
     }
 
     /// Work of an answer: both passes read their tables once, and each coefficient is packed.

@@ -63,7 +63,7 @@ type Packing = (u64, u64, Numbers);
 
 /// The numbers that may be packed together, with blocks that are not short, at one scale and at several.
 fn whole_blocks(shape: &TableShape, cut: &MatrixShape) -> Vec<Packing> {
-    let one = shape.sums || shape.buckets > 1 || cut.records < MIN_SCALED;
+    let one = shape.sums || shape.set.is_some() || shape.buckets > 1 || cut.records < MIN_SCALED;
     let tried = TRIED_NUMBERS.into_iter().take(if one { 1 } else { TRIED_NUMBERS.len() });
     let pack = |samples| {
         let packed = move |numbers: &Numbers| (samples, whole(), *numbers);

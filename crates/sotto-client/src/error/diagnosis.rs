@@ -87,7 +87,7 @@ impl Diagnose for ClientError {
             ClientError::NotAuthenticated { .. } => Peer.diagnosis(
                 "not-authenticated",
                 "ask the publisher to encode the table with --row-proofs and a scheme whose refusals tell nothing of \
-                 the row, such as --scheme ypir-sp; or look it up without authenticated answers",
+                 the row, such as --scheme ypir-sp --set one-scale; or look it up without authenticated answers",
             ),
             ClientError::RowProofInvalid { .. } => Unreadable.diagnosis(
                 "row-proof-invalid",

@@ -60,7 +60,7 @@ impl VerifiedTable {
         if config.verified && !has_proofs || config.authenticated && !is_verified {
             return Err(ClientError::NoRowProofs(catalog.table));
         }
-        if config.authenticated && !scheme.metadata.abort_leakage.is_authenticated() {
+        if config.authenticated && !terms.report.abort_leakage(&scheme.metadata).is_authenticated() {
             return Err(ClientError::NotAuthenticated { table: catalog.table, scheme: catalog.scheme });
         }
         let params = catalog.params.to_string().into_bytes();

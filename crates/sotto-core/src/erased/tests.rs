@@ -30,7 +30,16 @@ impl Params for Nothing {
     fn report(&self) -> ParamsReport {
         let security = Security { bits: f64::INFINITY, model: String::new(), core_svp: None };
         let (digest, costs, details) = (ParamsDigest([0; 32]), Costs::default(), Vec::new());
-        ParamsReport { digest, records: 1, record_bytes: 0, costs, security, failure_log2: 0.0, details }
+        ParamsReport {
+            digest,
+            records: 1,
+            record_bytes: 0,
+            costs,
+            security,
+            failure_log2: 0.0,
+            abort_leakage: None,
+            details,
+        }
     }
 }
 

@@ -275,6 +275,7 @@ impl<F: ParamsFamily> sotto_core::Params for Params<F> {
             },
             security: Security { bits: 128.0, model: self.promise.model.clone(), core_svp: None },
             failure_log2: self.promise.failure_log2,
+            abort_leakage: None,
             details,
         }
     }

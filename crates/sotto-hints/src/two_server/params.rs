@@ -243,6 +243,7 @@ impl<F: ParamsFamily> sotto_core::Params for Params<F> {
             },
             security: Security { bits: 128.0, model, core_svp: None },
             failure_log2: self.failure_log2,
+            abort_leakage: None,
             details,
         }
     }

@@ -220,6 +220,7 @@ impl<K: SchemeKind> Params for ClearParams<K> {
             },
             security: Security { bits: f64::INFINITY, model: model.into(), core_svp: None },
             failure_log2: f64::NEG_INFINITY,
+            abort_leakage: None,
             details: Vec::new(),
         }
     }

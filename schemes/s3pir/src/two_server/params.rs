@@ -180,6 +180,7 @@ impl sotto_core::Params for Params {
         ParamsReport {
             costs: Costs { artifact_bytes: 0, client_bytes: client_bytes(&self.literal), ..one.costs },
             security: Security { model, ..one.security },
+            abort_leakage: None,
             details,
             ..one
         }

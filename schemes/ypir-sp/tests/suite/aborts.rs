@@ -1,12 +1,13 @@
 //! What a host learns from whether a client aborts, if rows are verified: the README of sotto-silent, "What an abort tells".
 
 use crate::buckets::of_buckets;
+use crate::scales::scaled;
 use crate::{Table, literal, short};
-use sotto_core::{BatchScheme as _, OneServer, SumElement};
-use sotto_silent::MatrixScheme;
+use sotto_core::{AbortLeakage, BatchScheme as _, OneServer, SumElement};
 use sotto_silent::lattice::N;
 use sotto_silent::measure::shift_answer;
 use sotto_silent::message::Answer;
+use sotto_silent::{MatrixLiteral as _, MatrixScheme};
 use sotto_testkit::aborts::{AbortAttack, whoever_makes_the_masks_finds_the_record};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::vectors::bytes;
@@ -60,6 +61,29 @@ fn whoever_makes_the_masks_finds_it() {
     ] {
         whoever_makes_the_masks_finds_the_record(&table(literal), 3, &[5]);
     }
+}
+
+/// In a column of several records a number has what those at lower scales leave in it, which the host
+/// knows: near the boundary that decides. So such tables declare that a refusal tells of the record.
+#[test]
+fn where_a_column_has_several_records_a_refusal_tells_the_scale() {
+    let scaled = scaled([3, 10], literal([64, 9, 1024], [48, 46], BITS));
+    assert_eq!(
+        (scaled.abort_leakage(), table(literal([64, 9, 1024], [26, 46], BITS)).params.abort_leakage()),
+        (Some(AbortLeakage::Row), None)
+    );
+    // Every record at the lowest scale leaves an eighth of a unit, less a little, at the next.
+    let truth = &Table::checked(scaled, vec![127; 64 * 9]);
+    let client = &mut truth.client("prepare");
+    let near = |at: usize| if at == 5 { STEP / 16 * 7 } else { 0 };
+    let accepted: Vec<bool> = (0..9)
+        .map(|index| {
+            let host = |query| shift_answer(truth.honest(query), BITS[1].into(), &near);
+            let record = truth.unverified(client, index, "scale", host);
+            truth.accepts(index, &record)
+        })
+        .collect();
+    assert_eq!(accepted.iter().filter(|is_accepted| **is_accepted).count(), 3, "{accepted:?}");
 }
 
 /// A host that spoils one bucket is refused, whichever bucket a single lookup is for; and by a lookup of
