@@ -31,7 +31,7 @@ fn what_is_taken_unasked() {
         ),
         ("ypir-sp, inspire", of_rows(1 << 20, 256), 1, "256 MiB, asked once: only masks are fetched first"),
         ("ypir-sp, inspire", of_rows(1 << 20, 256), 100, "256 MiB, asked often: a hint does not pay yet"),
-        ("simplepir, ypir-sp", of_rows(1 << 20, 256), 1000, "256 MiB, asked very often: a hint pays"),
+        ("ypir-sp, simplepir", of_rows(1 << 20, 256), 1000, "256 MiB, asked very often: a hint is next"),
         ("ypir-sp, inspire-two", of_rows(1 << 22, 256), 100, "1 GiB: the same on a larger table"),
         ("ypir-sp, inspire-two", of_rows(1 << 24, 8), 100, "128 MiB of narrow rows"),
         ("fspiral, spiral", of_rows(1000, 1_000_000), 100, "1 GB of a thousand rows: rate counts"),
