@@ -159,7 +159,8 @@ impl SampleMasks {
     ) -> Result<()> {
         let (plan, bytes) = (self.ring.plan(), self.plain.bytes());
         let (panel, in_panel) = (first_number / self.together(), first_number % self.together());
-        space.sums.resize_with(masks.len() / N, || plan.accumulator());
+        let wide = if bytes == 1 && self.plain.scales() == 1 { masks.len() / N } else { 0 };
+        space.sums.resize_with(wide, || plan.accumulator());
         for (strip, blocks) in self.blocks.chunks(STRIP).enumerate() {
             let first = strip * STRIP_COLUMNS;
             let columns = STRIP_COLUMNS.min(self.layout.padded_cols() - first);
@@ -168,7 +169,7 @@ impl SampleMasks {
             for (panel, piece) in (panel * scales..).zip(space.piece.chunks_exact_mut(piece_bytes)) {
                 read((panel * self.layout.panel_bytes() + first * PANEL_ROWS) as u64, piece)?;
             }
-            for (i, sum) in space.sums.iter_mut().enumerate() {
+            for (i, mask) in masks.chunks_exact_mut(N).enumerate() {
                 if scales > 1 {
                     space.numbers.clear();
                     space.numbers.resize(blocks.len() * N, 0);
@@ -185,7 +186,8 @@ impl SampleMasks {
                     for (numbers, block) in space.numbers.chunks_exact_mut(N).zip(blocks) {
                         numbers.iter_mut().for_each(|x| *x = number(*x as i64));
                         plan.forward(numbers);
-                        plan.mul_acc_wide(sum, numbers, block);
+                        // A few reduced products take less time than reducing their sum.
+                        plan.mul_acc(mask, numbers, block);
                     }
                     continue;
                 }
@@ -198,7 +200,7 @@ impl SampleMasks {
                     self.layout.signed_row_of_panel(&space.piece, row, bytes);
                 }
                 let [low, high] = &space.rows;
-                if bytes == 1 {
+                if let Some(sum) = space.sums.get_mut(i) {
                     for (row, block) in low.as_chunks::<N>().0.iter().zip(blocks) {
                         plan.forward_i8_mul_acc(row, block, sum);
                     }
@@ -208,13 +210,16 @@ impl SampleMasks {
                     space.numbers.clear();
                     space.numbers.extend(low.iter().zip(high).map(|(low, high)| residue(*low, *high)));
                     plan.forward(&mut space.numbers);
-                    plan.mul_acc_wide(sum, &space.numbers, block);
+                    plan.mul_acc(mask, &space.numbers, block);
                 }
             }
         }
         space.slots.resize(N, 0);
-        for (sum, mask) in space.sums.iter_mut().zip(masks.chunks_exact_mut(N)) {
-            plan.take(sum, &mut space.slots);
+        for (i, mask) in masks.chunks_exact_mut(N).enumerate() {
+            match space.sums.get_mut(i) {
+                Some(sum) => plan.take(sum, &mut space.slots),
+                None => space.slots.copy_from_slice(mask),
+            }
             // sum_k a_k(1/X) d_k(X), with 1/X substituted for X.
             self.inverse.apply(&space.slots, mask);
         }
