@@ -14,6 +14,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A pool of unused buffers.
+#[derive(Debug)]
 pub struct BufferPool<T> {
     capacity: usize,
     buffers: Mutex<Vec<T>>,

@@ -24,8 +24,7 @@
 //! ```
 //!
 //! with the bodies `y_l` of the keys. All switches but the last are together a linear function of
-//! the coefficients of the first key, which is a product of integers: [`WeightColumns`] computes it
-//! for many samples, and [`PackWeights`] for few.
+//! the coefficients of the first key, which is a product of integers: [`PackWeights`].
 //!
 //! **Fewer samples** take fewer switches and one key: the paper's partial packing. Of `g` samples,
 //! a power of two up to `n / 2`, with `Y = X^(n / 2g)` and `A_i = g^-1 sum_j Y^j tau_h(a_j)` for
@@ -46,19 +45,20 @@
 //! automorphism is a rotation, so that no image of a key is ever stored; and bodies are computed by
 //! a product of integers.
 
-mod columns;
+mod diagonals;
 mod mask_reduction;
 mod trace;
+mod weights;
 
 use crate::automorphism::AutomorphismKey;
 use crate::encrypt::{ErrorSource, MaskSource};
 use crate::ring::{ModulusLevel, Ring};
 use crate::secret::SecretKey;
-pub use columns::{PackWeights, WeightColumns};
+use diagonals::RowTransform;
 use mask_reduction::MaskReduction;
 use sotto_math::gadget::Gadget;
-use sotto_math::ntt::NttPlan;
 pub use trace::{TraceDigits, TracePacking};
+pub use weights::PackWeights;
 
 /// InspiRING packing of a number of samples, for one ring and gadget, under one seed of key masks.
 #[derive(Debug, Clone)]
@@ -67,9 +67,9 @@ pub struct Inspiring {
     gadget: Gadget,
     samples: usize,
     /// Transform along the samples.
-    along: NttPlan,
+    along: RowTransform,
     /// Slot number at each position of the order of cycles.
-    cycles: Vec<usize>,
+    cycles: Vec<u32>,
     /// Masks of the keys in the order of cycles, digit by digit. Each cycle is stored twice.
     masks: Vec<Vec<u64>>,
 }
@@ -78,17 +78,12 @@ impl Inspiring {
     /// Makes the packing of `samples` samples in a ring, level `Main`, with keys of these masks.
     ///
     /// `None` if the gadget does not reach the modulus, or `samples` is neither `n` nor a power of
-    /// two up to `n / 2`.
+    /// two up to `n / 2`, for which `n` is at least 128.
     pub fn new(ring: &Ring, gadget: &Gadget, masks: MaskSource<'_>, samples: usize) -> Option<Self> {
         let (n, digits) = (ring.n(), gadget.digits() as usize);
-        let full = samples == n;
-        let there_is = full || samples.is_power_of_two() && samples <= n / 2;
-        (there_is && gadget.fits(ring.q().bits())).then_some(())?;
-        // The shortest transform has 64 positions. Its root is the power of the ring's root that
-        // its points are counted in.
-        let along = NttPlan::new(if full { n } else { (2 * samples).max(SHORTEST) }, *ring.q())?;
-        (ring.q().pow(ring.plan().root(), (n / along.n()) as u64) == along.root()).then_some(())?;
-        let cycles = ring.plan().cycles();
+        gadget.fits(ring.q().bits()).then_some(())?;
+        let along = RowTransform::new(ring, samples)?;
+        let cycles: Vec<u32> = ring.plan().cycles().into_iter().map(|slot| slot as u32).collect();
         let polynomials = automorphisms(n, samples).count() * digits;
         let mask = |j| doubled(&ordered(&cycles, &masks.mask(ring, ModulusLevel::Main, j as u64)));
         Some(Inspiring {
@@ -109,6 +104,11 @@ impl Inspiring {
     /// Number of samples of one packed ciphertext.
     pub fn samples(&self) -> usize {
         self.samples
+    }
+
+    /// Number of lists of masks.
+    fn lists(&self) -> usize {
+        1 + usize::from(self.samples == self.ring.n())
     }
 
     /// Number of switches of one packed ciphertext.
@@ -178,13 +178,14 @@ impl Inspiring {
         let mut sums = self.slots(&rotated);
         self.ring.inverse(ModulusLevel::Main, &mut sums);
         let at_places = sums.iter().step_by(self.stride()).zip(bodies);
-        [descent.finish(), at_places.map(|(x, b)| self.ring.q().add(*x, *b)).collect()]
+        let (mask, _) = descent.finish();
+        [mask, at_places.map(|(x, b)| self.ring.q().add(*x, *b)).collect()]
     }
 
     /// Converts the order of cycles to that of the transform.
     pub fn slots(&self, places: &[u64]) -> Vec<u64> {
         let mut slots = vec![0; places.len()];
-        self.cycles.iter().zip(places).for_each(|(slot, x)| slots[*slot] = *x);
+        self.cycles.iter().zip(places).for_each(|(slot, x)| slots[*slot as usize] = *x);
         slots
     }
 }
@@ -249,8 +250,8 @@ fn put_rotated(doubled: &[Vec<u64>], rotation: DigitRotation, out: &mut [u64]) {
 }
 
 /// Reorders slots to the order of cycles.
-fn ordered(cycles: &[usize], slots: &[u64]) -> Vec<u64> {
-    cycles.iter().map(|slot| slots[*slot]).collect()
+fn ordered(cycles: &[u32], slots: &[u64]) -> Vec<u64> {
+    cycles.iter().map(|slot| slots[*slot as usize]).collect()
 }
 
 /// Repeats each cycle twice in a row.

@@ -70,6 +70,7 @@
 //! | `packed_groups` | packing weights in an image, writing them, and the pass over them (feature `server`) |
 //! | [`short_blocks`] | queries for tables of few records, whose packing takes fewer switches |
 //! | `short_block_matrix` | the matrix of such a table, with the digits of these switches (feature `server`) |
+//! | `weight_rows` | rows of packing weights, and writing them (feature `server`) |
 //! | `weights` | packing weights of small groups, of which there are many (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -105,6 +106,8 @@ pub mod short_block_matrix;
 pub mod short_blocks;
 pub mod two_pass;
 pub mod unit_vector;
+#[cfg(feature = "server")]
+mod weight_rows;
 #[cfg(feature = "server")]
 pub mod weights;
 

@@ -14,11 +14,12 @@ use crate::lattice::{N, Q_BITS, mask_bytes};
 use crate::matrix::SectionOffset;
 use crate::samples::SampleMasks;
 use crate::unit_vector::MessageBits;
+use crate::weight_rows::{put_rows, write_rows};
 use rayon::prelude::*;
-use sotto_core::{ExpectOrDefault, Misuse, Result, Sink};
+use sotto_core::{ExpectOrDefault, Result, Sink};
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::encrypt::restore;
-use sotto_lattice::inspiring::{Inspiring, WeightColumns};
+use sotto_lattice::inspiring::{Inspiring, PackWeights};
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::bits;
 use sotto_math::matrix::{PANEL_ROWS, PanelLayout, QueryPlanes, scan_planes};
@@ -26,8 +27,8 @@ use sotto_math::modulus_pair::round_to_bits;
 use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Columns of weights that are made together: a cache line of each of their rows.
-const TOGETHER: usize = 64;
+/// Numbers whose weights are made together: they have whole panels.
+const TOGETHER: usize = PANEL_ROWS;
 
 /// Packs large groups: the location of weights and masks, and the packing itself.
 pub struct PackedGroups {
@@ -87,11 +88,11 @@ impl PackedGroups {
 
     /// Progress steps of writing a group, besides those of its samples.
     pub fn steps(&self) -> usize {
-        self.groups.digits().key_words() / TOGETHER
+        self.groups.size().div_ceil(TOGETHER)
     }
 
     /// Writes the weights and masks of groups, from an offset on. `samples` makes the
-    /// masks of a group's numbers, and `step` is called [`steps`](Self::steps) times. Memory is 140
+    /// masks of a group's numbers, and `step` is called [`steps`](Self::steps) times. Memory is 70
     /// MiB for each of these groups.
     ///
     /// # Errors
@@ -107,13 +108,13 @@ impl PackedGroups {
     ) -> Result<()> {
         let SectionOffset { section, start } = at;
         groups.into_par_iter().try_for_each(|group| {
-            let columns = WeightColumns::new(&self.packing, &samples(group)?);
-            self.write_weights(group, &columns, &step, at, out)?;
+            let weights = PackWeights::new(&self.packing, &samples(group)?);
+            self.write_weights(group, &weights, &step, at, out)?;
             let mut packed = Vec::new();
-            columns.last.iter().for_each(|digit| bits::pack_words(digit, Q_BITS, &mut packed));
+            weights.last.iter().for_each(|digit| bits::pack_words(digit, Q_BITS, &mut packed));
             let [last, whole] = self.beyond();
             out.write_at(section, start + last + (group * packed.len()) as u64, &packed)?;
-            let mut mask = columns.mask;
+            let mut mask = weights.mask;
             let (section, start, width) = match self.masks {
                 MaskLayout::Whole => (section, start + whole, Q_BITS),
                 MaskLayout::Artifact { start } => {
@@ -131,33 +132,22 @@ impl PackedGroups {
     fn write_weights(
         &self,
         group: usize,
-        columns: &WeightColumns<'_>,
+        weights: &PackWeights<'_>,
         step: &(impl Fn() + Sync),
         at: SectionOffset,
         out: &dyn Sink,
     ) -> Result<()> {
         let (first_row, numbers) = self.groups.place(group);
         let digits = self.groups.digits();
-        let layout = PanelLayout::new(digits.weight_bytes * numbers, digits.key_words());
-        let start = at.start + (first_row / PANEL_ROWS * layout.panel_bytes()) as u64;
-        (0..self.steps()).into_par_iter().try_for_each(|piece| {
-            let (digit, first) = (piece * TOGETHER / N, piece * TOGETHER % N);
-            let mut weights = vec![0; TOGETHER * self.packing.samples()];
-            columns.put(digit, first, &mut weights);
-            let mut bytes = vec![0; TOGETHER * layout.rows()];
-            let columns = weights.chunks_exact(self.packing.samples());
-            for (column, bytes) in columns.zip(bytes.chunks_exact_mut(layout.rows())) {
-                let column = column.get(..numbers).unwrap_or_default();
-                match digits.weight_bytes {
-                    3 => put_signed::<3>(column, bytes)?,
-                    _ => put_signed::<4>(column, bytes)?,
-                }
-            }
-            let mut panels = vec![0; TOGETHER * PANEL_ROWS];
-            for panel in 0..layout.panels() {
-                layout.gather_panel(panel, &bytes, TOGETHER, &mut panels);
-                let offset = panel * layout.panel_bytes() + piece * panels.len();
-                out.write_at(at.section, start + offset as u64, &panels)?;
+        (0..self.steps()).into_par_iter().try_for_each_init(Vec::new, |rows, piece| {
+            let first = piece * TOGETHER;
+            let some = first..numbers.min(first + TOGETHER);
+            if !some.is_empty() {
+                let height = (digits.weight_bytes * some.len()).next_multiple_of(PANEL_ROWS);
+                rows.clear();
+                rows.resize(height * digits.key_words(), 0);
+                put_rows(weights, digits, some, rows)?;
+                write_rows(self.groups.layout(), at, first_row + digits.weight_bytes * first, rows, out)?;
             }
             step();
             Ok(())
@@ -294,23 +284,6 @@ pub fn rounded(ring: &Ring, residues: &[u64], bits: u32) -> Vec<u64> {
     let mut rounded = vec![0; residues.len()];
     round_to_bits(ring.q(), residues, bits, &mut rounded);
     rounded
-}
-
-/// Writes the signed bytes of weights, of each from the lowest on: those of the weight plus 2^7 in
-/// each byte, minus 2^7.
-fn put_signed<const BYTES: usize>(weights: &[i64], out: &mut [u8]) -> Result<()> {
-    const HALVES: u64 = 0x8080_8080_8080_8080;
-    let halves = HALVES >> (64 - 8 * BYTES);
-    let mut beyond = 0;
-    for (out, weight) in out.as_chunks_mut::<BYTES>().0.iter_mut().zip(weights) {
-        let sum = (*weight as u64).wrapping_add(halves);
-        beyond |= sum >> (8 * BYTES);
-        out.iter_mut().zip((sum ^ halves).to_le_bytes()).for_each(|(out, byte)| *out = byte);
-    }
-    if beyond != 0 {
-        return Err(Misuse::Rule("a packing weight must fit its bytes").into());
-    }
-    Ok(())
 }
 
 /// Reads some polynomials of packed words, from number `first` on. The bytes of a damaged image may

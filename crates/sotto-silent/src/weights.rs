@@ -3,11 +3,12 @@
 //! group is three rows of signed bytes, from the lowest on, and a coefficient of the key is a
 //! column.
 
-use crate::lattice::{self, KEY_WORDS, N, PackingDigits, WEIGHT_BYTES, weight_layout};
-use crate::matrix::{SectionOffset, times, write_part};
+use crate::lattice::{self, KEY_WORDS, PackingDigits, WEIGHT_BYTES, weight_layout};
+use crate::matrix::{SectionOffset, times};
 use crate::packed_groups::residues;
 use crate::unit_vector::MessageBits;
-use sotto_core::{ExpectOrDefault, Misuse, Result, Sink};
+use crate::weight_rows::{put_rows, write_rows};
+use sotto_core::{Result, Sink};
 use sotto_lattice::inspiring::{Inspiring, PackWeights};
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
@@ -24,7 +25,7 @@ impl WeightLayout {
     /// Weights of `groups` groups of at most N / 2 numbers each.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] for more numbers.
+    /// [`sotto_core::Misuse::Rule`] for more numbers.
     pub fn new(numbers: usize, groups: usize, bits: MessageBits) -> Result<Self> {
         let packing = PackingDigits::TWO.packing(numbers.next_power_of_two())?;
         Ok(WeightLayout { packing, layout: weight_layout(numbers, groups), numbers, bits })
@@ -36,43 +37,31 @@ impl WeightLayout {
         WeightLayout { layout: weight_layout(numbers, 1), ..self }
     }
 
-    /// Packs a group whose numbers have these masks. Returns its rows, one after the other, and the
-    /// mask of the packed ciphertext, coefficient by coefficient.
+    /// Packs a group whose numbers have these masks: writes its rows, one after the other, and returns
+    /// the mask of the packed ciphertext, coefficient by coefficient.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] if a weight needs more than three bytes, which is no more likely than
+    /// [`sotto_core::Misuse::Rule`] if a weight needs more than three bytes, which is no more likely than
     /// guessing the digits.
-    pub fn rows(&self, mut masks: Vec<u64>) -> Result<(Vec<u8>, Vec<u64>)> {
-        masks.resize(self.packing.samples() * N, 0);
-        let PackWeights { rows, mut mask } = PackWeights::new(&self.packing, &masks, self.numbers);
-        let mut bytes = Vec::with_capacity(WEIGHT_BYTES * rows.len());
-        for row in rows.chunks(KEY_WORDS) {
-            let mut rest = row.to_vec();
-            for _ in 0..WEIGHT_BYTES {
-                bytes.extend(rest.iter().map(|x| *x as u8));
-                rest.iter_mut().for_each(|x| *x = (*x - i32::from(*x as i8)) >> 8);
-            }
-            if rest.iter().any(|x| *x != 0) {
-                return Err(Misuse::Rule("a packing weight must fit three bytes").into());
-            }
-        }
+    pub fn pack(&self, masks: &[u64], rows: &mut [u8]) -> Result<Vec<u64>> {
+        let mut weights = PackWeights::new(&self.packing, masks);
+        put_rows(&weights, PackingDigits::TWO, 0..self.numbers, rows)?;
+        let mut mask = std::mem::take(&mut weights.mask);
         self.packing.ring().inverse(ModulusLevel::Main, &mut mask);
-        Ok((bytes, mask))
+        Ok(mask)
+    }
+
+    /// Bytes of the rows of a group.
+    pub fn group_bytes(&self) -> usize {
+        WEIGHT_BYTES * self.numbers * KEY_WORDS
     }
 
     /// Writes the rows of some consecutive groups, from an offset on.
     ///
     /// # Errors
     /// Storage errors.
-    pub fn write(&self, first: usize, rows: &[Vec<u8>], at: SectionOffset, out: &dyn Sink) -> Result<()> {
-        let height = WEIGHT_BYTES * self.numbers;
-        let first = first * height;
-        let fill = |row: usize, bytes: &mut [u8]| {
-            let (group, row) = ((row - first) / height, (row - first) % height);
-            let row = rows.get(group).and_then(|rows| rows.chunks_exact(KEY_WORDS).nth(row));
-            bytes.copy_from_slice(row.expect_or_default("a group has three rows for each of its numbers"));
-        };
-        write_part(self.layout, at, first..first + rows.len() * height, 0..KEY_WORDS, fill, out)
+    pub fn write(&self, first: usize, rows: &[u8], at: SectionOffset, out: &dyn Sink) -> Result<()> {
+        write_rows(self.layout, at, WEIGHT_BYTES * self.numbers * first, rows, out)
     }
 
     /// The contributions of many queries' keys to the bodies of all groups' numbers, in one pass

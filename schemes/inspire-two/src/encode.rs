@@ -18,8 +18,12 @@ use sotto_silent::weights::WeightLayout;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Numbers whose masks and weights are in memory at once, of 28 KiB each.
+/// Numbers whose weights are in memory at once, of 12 KiB each.
 const TOGETHER: usize = 2048;
+
+/// Numbers whose masks are in memory at once for each thread, of 16 KiB each: they stay in a cache of 32
+/// MiB until they are packed.
+const MASKS: usize = 512;
 
 /// Writes both layers.
 pub(crate) struct Layers<'a> {
@@ -81,37 +85,44 @@ impl<'a> Layers<'a> {
             blocks.step_by(together).map(move |first| first..end.min(first + together))
         };
         let blocks: Vec<Range<usize>> = blocks.flat_map(cut).collect();
-        if blocks.is_empty() {
-            return Ok(());
-        }
+        let Some(most) = blocks.iter().map(Range::len).max() else { return Ok(()) };
         let total = blocks.iter().map(Range::len).sum::<usize>() as u64;
-        let mut done = 0;
+        let (mut done, mut rows) = (0, vec![0; most * self.weighing.group_bytes()]);
         out.progress("packing", 0, total);
         for blocks in blocks {
             done += blocks.len() as u64;
-            self.first(blocks, out)?;
+            self.first(blocks, &mut rows, out)?;
             out.progress("packing", done, total);
         }
         if self.packed.is_empty() { Ok(()) } else { self.second(out) }
     }
 
-    /// Writes the weights of some blocks, and their masks in the second matrix.
-    fn first(&self, blocks: Range<usize>, out: &dyn Sink) -> Result<()> {
+    /// Writes the weights of some blocks, and their masks in the second matrix. `rows` is scratch for
+    /// these weights.
+    fn first(&self, blocks: Range<usize>, rows: &mut [u8], out: &dyn Sink) -> Result<()> {
         let ([samples, _], [bits, _]) = (&self.samples, self.params.bits());
         let [_, weights, matrix, ..] = self.params.starts();
         let (numbers, ring) = (self.params.numbers(), lattice::ring()?);
         let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, at, bytes);
-        let all = samples.of_numbers(blocks.start * numbers..blocks.end * numbers, read, || ())?;
-        let packed = all.par_chunks(numbers * N).map(|masks| {
-            let (rows, mask) = self.weighing.rows(masks.to_vec())?;
+        let group_bytes = self.weighing.group_bytes();
+        let pack = |(rows, masks): (&mut [u8], &[u64])| {
+            let mask = self.weighing.pack(masks, rows)?;
             let mut bytes = Vec::new();
             bits::pack_words(&rounded(&ring, &mask, bits.mask), bits.mask, &mut bytes);
-            Ok((rows, bytes))
+            Ok(bytes)
+        };
+        let some = (MASKS / numbers).max(1);
+        let rows = rows.get_mut(..blocks.len() * group_bytes).unwrap_or_default();
+        let ranges =
+            rows.par_chunks_mut(some * group_bytes).zip(blocks.clone().into_par_iter().step_by(some));
+        let packed = ranges.map(|(rows, first)| {
+            let of_range = first * numbers..(first + rows.len() / group_bytes) * numbers;
+            let masks = samples.of_numbers(of_range, read, || ())?;
+            rows.par_chunks_mut(group_bytes).zip(masks.par_chunks(numbers * N)).map(pack).collect()
         });
-        let packed: Vec<(Vec<u8>, Vec<u8>)> = packed.collect::<Result<_>>()?;
-        let (rows, columns): (Vec<_>, Vec<_>) = packed.into_iter().unzip();
+        let columns: Vec<Vec<u8>> = packed.collect::<Result<Vec<Vec<Vec<u8>>>>>()?.concat();
         let at = |start| SectionOffset { section: Section::Resident, start };
-        self.weighing.write(blocks.start, &rows, at(weights), out)?;
+        self.weighing.write(blocks.start, rows, at(weights), out)?;
         if self.params.picks() == 0 {
             // The only block's mask is sent as it is.
             return columns.iter().try_for_each(|mask| out.write_at(MaskLayout::SECTION, 0, mask));

@@ -74,20 +74,7 @@ fn few_samples_are_packed_at_once_and_by_weights() {
             let (all, bodies, messages) = samples(ring, &client, first * 1000, count, scale);
             let [end, body] = packing.pack(&all, &bodies, &keys);
             squares.push(noise(&packing, &client, &end, &body, &messages));
-            // The same weights, for fewer samples.
-            let expected_count = count - count / 3;
-            let weights = PackWeights::new(&packing, &all, expected_count);
-            assert_eq!(weights.mask, end, "{count}");
-            let mut coefficients = keys.concat();
-            coefficients.chunks_exact_mut(n).for_each(|body| ring.inverse(ModulusLevel::Main, body));
-            let q = i128::from(ring.q().value());
-            for (row, (number, body)) in
-                weights.rows.chunks_exact(coefficients.len()).zip(bodies.iter().zip(&body))
-            {
-                let products =
-                    row.iter().zip(&coefficients).map(|(weight, y)| i128::from(*weight) * i128::from(*y));
-                assert_eq!((i128::from(*number) + products.sum::<i128>()).rem_euclid(q), i128::from(*body));
-            }
+            weights_give(&packing, &all, &bodies, &keys, [&end, &body]);
         }
         let mean = squares.iter().sum::<f64>() / squares.len() as f64;
         if count == 1 {
@@ -99,62 +86,81 @@ fn few_samples_are_packed_at_once_and_by_weights() {
     }
 }
 
-/// Additions and transforms make the same weights.
-#[test]
-fn weights_are_the_same_either_way() {
-    let ring = &rings(512)[2];
-    let gadget = approximate(ring, ModulusLevel::Main, 2);
-    for (samples, count) in [(32, 32), (64, 50), (128, 128), (256, 161)] {
-        let packing = Inspiring::new(ring, &gadget, masks(7), samples).unwrap();
-        let (all, ..) = crate::fixture::samples(ring, &secret(ring, 1), 0, samples, 1 << 44);
-        let added = PackWeights::by_additions(&packing, &all, count);
-        let transformed = PackWeights::by_transforms(&packing, &all, count);
-        assert!(added.rows == transformed.rows && added.mask == transformed.mask, "{samples} {count}");
-    }
-}
-
 #[test]
 fn packings_that_cannot_be_are_refused() {
-    let ring = &rings(64)[2];
+    let ring = &rings(128)[2];
     let [short, long] = [(2, 10, 10), (2, 20, 10)].map(|(l, b, a)| Gadget::new(l, b, a).unwrap());
-    assert!(Inspiring::new(ring, &short, masks(0), 64).is_none());
-    for (count, there_is) in [(64, true), (32, true), (1, true), (0, false), (3, false), (128, false)] {
+    assert!(Inspiring::new(ring, &short, masks(0), 128).is_none());
+    for (count, there_is) in [(128, true), (64, true), (1, true), (0, false), (3, false), (256, false)] {
         assert_eq!(Inspiring::new(ring, &long, masks(0), count).is_some(), there_is, "{count}");
     }
 }
 
-/// Bodies by columns of integers and the last switch are those by digits in slots.
+/// Checks that bodies by weights and the last switch are those by digits in slots.
+fn weights_give(
+    packing: &Inspiring,
+    samples: &[u64],
+    bodies: &[u64],
+    keys: &[Vec<u64>],
+    packed: [&[u64]; 2],
+) {
+    let (ring, q) = (packing.ring(), packing.ring().q());
+    let weights = PackWeights::new(packing, samples);
+    assert!(weights.mask == packed[0]);
+    let (first, last) = keys.split_at(packing.digits());
+    let mut sums = packing.last(&weights.last, last);
+    sums.truncate(packing.samples());
+    sums.iter_mut().zip(bodies).for_each(|(sum, b)| *sum = q.add(*sum, *b));
+    let mut first = first.to_vec();
+    first.iter_mut().for_each(|body| ring.inverse(ModulusLevel::Main, body));
+    let mut rows = 0;
+    // In two ranges, one of which does not begin at a multiple of eight.
+    let cut = packing.samples() / 3;
+    for samples in [0..cut, cut..packing.samples()] {
+        weights.rows(samples, |sample, digit, row| {
+            let most = (packing.steps() as u64) << (packing.gadget.base_log2() - 1);
+            assert!(row.iter().all(|weight| weight.unsigned_abs() <= most));
+            let products = row.iter().zip(&first[digit]).map(|(x, y)| q.mul(q.reduce_i64(*x), *y));
+            sums[sample] = products.fold(sums[sample], |sum, x| q.add(sum, x));
+            rows += 1;
+        });
+    }
+    assert!(sums == packed[1] && rows == packing.samples() * packing.digits());
+}
+
+/// Bodies by weights are those by digits in slots, whether digits are joint or not, and without masks
+/// of the last samples too.
 #[test]
-fn columns_add_what_digits_add() {
+fn weights_add_what_digits_add() {
     let n = 512;
-    let ring = &rings(n)[2];
-    let (q, gadget) = (*ring.q(), approximate(ring, ModulusLevel::Main, 2));
-    for count in [512, 256, 32] {
-        let packing = Inspiring::new(ring, &gadget, masks(7), count).unwrap();
-        let client = secret(ring, 1);
-        let keys = keys(&packing, &gadget, &client, 5);
-        let (all, bodies, _) = samples(ring, &client, 0, count, 1 << 44);
-        let [mask, body] = packing.pack(&all, &bodies, &keys);
-        let columns = WeightColumns::new(&packing, &all);
-        assert_eq!(columns.mask, mask);
-        let mut sums = packing.last(&columns.last, &keys[2..]);
-        sums.truncate(count);
-        for (digit, key) in keys[..2].iter().enumerate() {
-            let mut key = key.clone();
-            ring.inverse(ModulusLevel::Main, &mut key);
-            let mut weights = vec![0; n * count];
-            let (first, rest) = weights.split_at_mut(count * 64);
-            columns.put(digit, 0, first);
-            columns.put(digit, 64, rest);
-            assert!(weights.iter().all(|x| x.unsigned_abs() < 1 << 23));
-            for (column, key) in weights.chunks_exact(count).zip(&key) {
-                for (sum, x) in sums.iter_mut().zip(column) {
-                    *sum = q.add(*sum, q.mul(q.reduce_i64(*x), *key));
-                }
-            }
+    for ring in &rings(n)[2..] {
+        let gadget = approximate(ring, ModulusLevel::Main, 2);
+        for (count, joint) in [(512, 1), (256, 2), (64, 2), (16, 2), (1, 2)] {
+            let packing = Inspiring::new(ring, &gadget, masks(7), count).unwrap();
+            let client = secret(ring, 1);
+            let keys = keys(&packing, &gadget, &client, 5);
+            let (mut all, bodies, _) = samples(ring, &client, 0, count, 1 << 44);
+            all.truncate(n * (count - count / 3));
+            let [mask, body] = packing.pack(&all, &bodies, &keys);
+            weights_give(&packing, &all, &bodies, &keys, [&mask, &body]);
+            assert_eq!(weights::JointDigits::of(&packing).count, joint, "{count}");
         }
-        sums.iter_mut().zip(&bodies).for_each(|(sum, b)| *sum = q.add(*sum, *b));
-        assert_eq!(sums, body, "{count}");
+    }
+}
+
+/// Joint sums are separated, up to the largest ones.
+#[test]
+fn joint_digits_come_apart() {
+    let ring = &rings(512)[2];
+    let packing = Inspiring::new(ring, &approximate(ring, ModulusLevel::Main, 4), masks(7), 8).unwrap();
+    let joint = weights::JointDigits::of(&packing);
+    assert_eq!((joint.count, joint.bits), (4, 12));
+    let most = 7 << 8;
+    for sums in [[most; 4], [-most; 4], [most, -most, most, -most], [0, 0, 0, -1], [5, -6, 7, 0]] {
+        let all = sums.iter().rev().fold(0, |all, sum| (all << joint.bits) + sum);
+        let mut all = (all as u64).wrapping_add(joint.bias());
+        assert_eq!(sums.map(|_| joint.next(&mut all)), sums);
+        assert_eq!(all, 0);
     }
 }
 

@@ -16,6 +16,9 @@ const MAX_COLUMNS: usize = 1 << 14;
 /// Columns that are stored together in a panel.
 const TOGETHER: usize = 4;
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// Turns records, which are columns, into panels of 64 rows, and writes them into a reserved section.
 ///
 /// # Errors
@@ -66,8 +69,8 @@ pub fn write_columns(
 }
 
 /// Writes some rows of some columns of the matrix at an offset, without changing other bytes of its
-/// panels. `fill` supplies the bytes of a row in these columns. Memory is a panel's bytes of these columns for
-/// each thread.
+/// panels. `fill` supplies the bytes of a row in these columns. Memory is twice a panel's bytes of these
+/// columns for each thread.
 ///
 /// # Errors
 /// Storage errors.
@@ -82,23 +85,29 @@ pub fn write_part(
     let SectionOffset { section, start } = at;
     let first_col = cols.start / TOGETHER * TOGETHER;
     let width = cols.end.next_multiple_of(TOGETHER) - first_col;
+    // Lines of a power of two would all fall into the same few sets of a cache.
+    let stride = width + LINE;
     (rows.start / PANEL_ROWS..rows.end.div_ceil(PANEL_ROWS)).into_par_iter().try_for_each_init(
-        || (vec![0; width * PANEL_ROWS], vec![0; width]),
-        |(piece, line), panel| {
+        || (vec![0; width * PANEL_ROWS], vec![0; stride * PANEL_ROWS]),
+        |(piece, lines), panel| {
             let first = layout.offset(panel * PANEL_ROWS, first_col);
             let within = rows.start.max(panel * PANEL_ROWS)..rows.end.min((panel + 1) * PANEL_ROWS);
             // The piece is read first for the rows and columns that stay, if there are any.
             if within.len() * cols.len() < piece.len() {
                 out.read_at(section, start + first as u64, piece)?;
             }
-            for row in within {
-                layout.row_of_panel(piece, row % PANEL_ROWS, line);
+            let first_row = within.start % PANEL_ROWS;
+            for (row, line) in within.clone().zip(lines.chunks_exact_mut(stride)) {
+                let line = line.get_mut(..width).unwrap_or_default();
+                if cols.len() < width {
+                    layout.row_of_panel(piece, row % PANEL_ROWS, line);
+                }
                 fill(row, line.get_mut(cols.start - first_col..cols.end - first_col).unwrap_or_default());
-                let at = row % PANEL_ROWS * TOGETHER;
-                for (group, four) in
-                    piece.chunks_exact_mut(TOGETHER * PANEL_ROWS).zip(line.chunks_exact(TOGETHER))
-                {
-                    group.iter_mut().skip(at).zip(four).for_each(|(cell, byte)| *cell = *byte);
+            }
+            for (i, group) in piece.chunks_exact_mut(TOGETHER * PANEL_ROWS).enumerate() {
+                let cells = group.as_chunks_mut::<TOGETHER>().0.iter_mut().skip(first_row);
+                for (cell, line) in cells.zip(lines.chunks_exact(stride)).take(within.len()) {
+                    *cell = line.as_chunks().0.get(i).copied().unwrap_or_default();
                 }
             }
             out.write_at(section, start + first as u64, piece)
