@@ -66,7 +66,7 @@ impl PackedGroups {
     /// Packing for these groups.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] for groups of a size without packing.
+    /// [`sotto_core::Misuse::Rule`] for groups of a size without packing.
     pub fn new(groups: Groups, bits: MessageBits, masks: MaskLayout) -> Result<Self> {
         Ok(PackedGroups { packing: groups.digits().packing(groups.size())?, groups, bits, masks })
     }
@@ -96,7 +96,7 @@ impl PackedGroups {
     /// MiB for each of these groups.
     ///
     /// # Errors
-    /// The errors of `samples`; [`Misuse::Rule`] if a weight takes more bytes than it has, which is no
+    /// The errors of `samples`; [`sotto_core::Misuse::Rule`] if a weight takes more bytes than it has, which is no
     /// more likely than guessing the digits; storage errors.
     pub fn write<M: Deref<Target = [u64]>>(
         &self,
