@@ -28,7 +28,6 @@
 
 pub mod client;
 pub mod literal;
-mod select;
 #[cfg(feature = "server")]
 pub mod server;
 

@@ -1,6 +1,8 @@
 //! Parameters as a catalog states them, `l` bytes in a record, `m` records, the bytes that are packed
 //! together, and the bits of all messages.
 
+mod select;
+
 use serde::{Deserialize, Serialize};
 use sotto_core::{AbortLeakage, Costs, NamedSet, Result, Security, TableShape, work};
 use sotto_math::matrix::{PANEL_ROWS, PanelLayout};
@@ -246,7 +248,7 @@ impl MatrixLiteral for ParamsLiteral {
     }
 
     fn select(shape: &TableShape) -> Result<Self> {
-        crate::select::select(shape)
+        select::select(shape)
     }
 
     fn check(&self) -> Result<Security> {

@@ -3,7 +3,7 @@
 //! that a client fetches once. Several records in a column save bytes of a query for nothing, and
 //! numbers of four bits save more, for an image of twice the size.
 
-use crate::literal::{
+use super::{
     MAX_ANSWER_BITS, MAX_ANSWERED_BYTES, MAX_BLOCKS, MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral,
     QUERY_BITS, SAMPLES, byte, whole,
 };
@@ -18,7 +18,7 @@ use sotto_silent::short_blocks::MAX_BLOCK;
 ///
 /// # Errors
 /// [`sotto_core::ParamsError::NoFit`].
-pub(crate) fn select(shape: &TableShape) -> Result<ParamsLiteral> {
+pub(super) fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let too_large = "it needs more than 2^20 records of at most 2^20 bytes, or records of more than 2^24 bytes of \
                          all buckets, or their noise leaves no margin";
     let whole = cheapest(shape, too_large, || priced(shape, N as u64, |cut| whole_blocks(shape, cut)))?;
