@@ -210,7 +210,8 @@ fn query_sum(
 pub fn sums_come_back(subject: &Subject) {
     let unit = subject.entry.sum.expect("a scheme with sums says what is added up");
     for case in [NARROW, MIDDLE, WIDE, LONG, WRAPPING] {
-        let table = subject.table(case);
+        let shape = TableShape { sums: true, ..TableShape::new(case.rows, case.row_bytes, 100) };
+        let table = Table::encode_shape(subject.entry, case, &shape);
         let rng = &mut seeded("sums");
         let mut client = table.client(rng);
         let records = table.report.records;

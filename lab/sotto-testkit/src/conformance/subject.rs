@@ -138,7 +138,7 @@ impl Table {
         Table::encode_shape(entry, Case { rows, ..case }, &shape)
     }
 
-    fn encode_shape(entry: &'static SchemeEntry, case: Case, shape: &TableShape) -> Self {
+    pub(super) fn encode_shape(entry: &'static SchemeEntry, case: Case, shape: &TableShape) -> Self {
         let params = (entry.select)(shape).expect("small tables fit");
         let report = (entry.report)(&params).expect("selected parameters are good ones");
         let packing = Packing::new(case.rows, case.row_bytes, report.records, report.record_bytes)
