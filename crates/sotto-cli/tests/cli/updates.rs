@@ -155,8 +155,8 @@ fn a_table_of_another_kind_is_not_put_away_without_a_word() {
         .fails(2, &["looked up by row number", "looked up by key (text)"]);
 
     encode(&["--set", "small"]).fails(2, &["no column of values"]);
-    encode(&["--value", "phone", "--scheme", "ypir-sp", "--set", "small", "--replace"])
-        .fails(4, &["ypir-sp/2 has no named parameter sets", "omit --set"]);
+    encode(&["--value", "phone", "--scheme", "ypir", "--set", "small", "--replace"])
+        .fails(4, &["ypir/2 has no named parameter sets", "omit --set"]);
     encode(&["--value", "phone", "--scheme", "fspiral", "--set", "tiny", "--replace"])
         .fails(4, &["only default,", "small", "sotto schemes"]);
 }
