@@ -11,7 +11,7 @@ pub const MAX_SCALE: u32 = 40;
 /// A number x of the matrix may be made of one number of each of several records, at *scales* that are
 /// 2^b apart: `x = sum_k 2^(b k) x_k`. A query's word selects `x_k` as q / (2^(b k) p): then the
 /// numbers at higher scales are multiples of q, if p divides 2^b, and those at lower scales add less
-/// than one unit, which bounds of noise [count](Self::lower_scales).
+/// than one unit, which bounds of noise count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlainModulus {
     modulus: u64,
