@@ -66,6 +66,8 @@ mod tests {
             copies > 0
         };
         assert!(copied(&ypir_sp::ENTRY, 1 << 11, 4096, 5));
+        // Two lookups take few bytes, with several records in a column.
+        assert!(!copied(&ypir_sp::ENTRY, 1 << 11, 4096, 2));
         for items in [2, 5] {
             // Most of its bytes are the vector and the answer, and copies would take gigabytes.
             assert!(!copied(&ypir_sp::ENTRY, 1 << 15, 32768, items));

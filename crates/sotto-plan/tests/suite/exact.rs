@@ -77,7 +77,8 @@ fn a_few_rows_are_a_query_to_copies() {
     // Four keys of 2048 words of 40 bits at least are saved. A bucket has a word of some 24 bits for
     // each of its records, where one lookup has fewer, for several records each.
     assert!(saved > 4 * 10_240 - 5 * 2048 * 3, "{} {}", one.up_bytes, five.up_bytes);
-    assert!(five.memory_bytes > one.memory_bytes, "{} {}", one.memory_bytes, five.memory_bytes);
+    // Five images, and that of one lookup with several records in a column is twice as large as each.
+    assert!(five.memory_bytes > 2 * one.memory_bytes, "{} {}", one.memory_bytes, five.memory_bytes);
 }
 
 #[test]
