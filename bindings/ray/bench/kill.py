@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import ray
@@ -26,6 +27,8 @@ from sotto_ray.controller import NAMESPACE
 ROWS = 20_000
 # What memory may grow by between a sixth of the time and its end, as in `sotto bench soak`.
 GROWTH = 0.02
+# Agents of each machine, and processes that wait for work.
+OF_RAY = {"DashboardAgent", "RuntimeEnvAgent", "IDLE"}
 
 
 def row(number: int, epoch: int) -> bytes:
@@ -86,37 +89,47 @@ class Processes:
     """Memory and open files of all processes of actors, over time."""
 
     def __init__(self) -> None:
-        self._samples: list[tuple[float, float, int]] = []
+        # Seconds, MiB by the class of the actor, open files of all.
+        self._samples: list[tuple[float, dict[str, float], int]] = []
 
     def watch(self, at: float) -> None:
-        memory, files = 0, 0
+        memory: dict[str, float] = defaultdict(float)
+        files = 0
         for process in Path("/proc").glob("[0-9]*"):
             try:
-                if not (process / "cmdline").read_bytes().startswith(b"ray::"):
+                # `ray::Part.answer`, `ray::Part`, `ray::ServeReplica:app:Ingress.handle`.
+                title = (process / "cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")
+                if not title.startswith("ray::"):
                     continue
                 # Pages that an actor shares with none: all have Python's and Ray's.
                 lines = (process / "smaps_rollup").read_text().splitlines()
-                memory += sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+                actor = title.removeprefix("ray::").split(".")[0]
+                memory[actor] += sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
                 files += len(list((process / "fd").iterdir()))
             except OSError:
                 continue  # It has just ended.
-        self._samples.append((at, memory / 1024, files))
+        self._samples.append((at, memory, files))
 
     def growth(self) -> float | None:
-        """Growth after the first sixth, by the line of least squares; `None` for less than ten samples."""
+        """Growth of the table's actors after the first sixth, from the medians of thirds; `None` for less than ten samples."""
         warm = [sample for sample in self._samples if sample[0] >= self._samples[-1][0] / 6]
         if len(warm) < 10:
             return None
-        slope, start = statistics.linear_regression([at for at, _, _ in warm], [memory for _, memory, _ in warm])
-        first, last = start + slope * warm[0][0], start + slope * warm[-1][0]
-        print(f"memory of all actors {first:.0f} to {last:.0f} MiB ({last / first - 1:+.1%}), medians of thirds {self._thirds(warm)},", end=" ")
-        print(f"open files {warm[0][2]} to {warm[-1][2]}")
-        return last / first - 1
+        print(f"open files {warm[0][2]} to {warm[-1][2]}; private memory, MiB, medians of thirds:")
+        actors = sorted({actor for _, memory, _ in warm for actor in memory})
+        for actor in actors:
+            self._thirds(actor, [memory.get(actor, 0.0) for _, memory, _ in warm])
+        own = [sum(mib for actor, mib in memory.items() if actor not in OF_RAY) for _, memory, _ in warm]
+        first, _, last = self._thirds("all but Ray's own", own)
+        # The middles of the first and of the last third are two thirds of the time apart.
+        return (last / first - 1) * 1.5
 
     @staticmethod
-    def _thirds(warm: list[tuple[float, float, int]]) -> str:
-        third = len(warm) // 3
-        return ", ".join(f"{statistics.median(memory for _, memory, _ in warm[at * third : (at + 1) * third]):.0f}" for at in range(3))
+    def _thirds(actor: str, memory: list[float]) -> list[float]:
+        third = len(memory) // 3
+        medians = [statistics.median(memory[at * third : (at + 1) * third]) for at in range(3)]
+        print(f"  {actor}: {', '.join(f'{median:.1f}' for median in medians)}")
+        return medians
 
 
 def options() -> argparse.Namespace:
