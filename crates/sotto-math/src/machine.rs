@@ -49,7 +49,8 @@ pub fn processor() -> (&'static str, bool) {
     (processor.name, processor.measured)
 }
 
-/// The name of the backend in use: `scalar`, `avx2`, `avxvnni`, `avx512`, `neon` or `neondot`.
+/// The name of the backend in use: `scalar`, `avx2`, `avxvnni`, `avx512`, `amx`, `neon` or
+/// `neondot`.
 pub fn backend() -> &'static str {
     kernels().name()
 }

@@ -53,11 +53,12 @@ pub(crate) fn scan_u32_with(
         return;
     }
     let views: Vec<Planes<'_>> = queries.iter().map(|q| view(q, 0, layout.groups())).collect();
+    let arranged = kernels.arrange(&views);
     let mut sums = sums(queries);
     for (p, panel) in panels.chunks_exact(layout.panel_bytes()).enumerate() {
         // Lanes wrap modulo 2^32, as required, so there is nothing to flush.
         sums.fill(0);
-        kernels.scan(shape, panel, &views, &mut sums);
+        kernels.scan_arranged(shape, panel, &views, &arranged, &mut sums);
         let mut rest = &sums[..];
         for (query, out) in queries.iter().zip(out.iter_mut()) {
             let (mine, others) = rest.split_at(query.planes() * PANEL_ROWS);
@@ -86,13 +87,18 @@ pub(crate) fn scan_planes_with(
     if layout.panel_bytes() == 0 {
         return;
     }
+    let segment = |first: usize| {
+        let count = EXACT_GROUPS.min(layout.groups() - first);
+        let views: Vec<Planes<'_>> = queries.iter().map(|q| view(q, first, count)).collect();
+        let arranged = kernels.arrange(&views);
+        (views, arranged)
+    };
+    let segments: Vec<_> = (0..layout.groups()).step_by(EXACT_GROUPS).map(segment).collect();
     let mut sums = sums(queries);
     for (p, panel) in panels.chunks_exact(layout.panel_bytes()).enumerate() {
-        for (s, segment) in panel.chunks(EXACT_GROUPS * GROUP_BYTES).enumerate() {
-            let count = segment.len() / GROUP_BYTES;
-            let views: Vec<Planes<'_>> = queries.iter().map(|q| view(q, s * EXACT_GROUPS, count)).collect();
+        for (segment, (views, arranged)) in panel.chunks(EXACT_GROUPS * GROUP_BYTES).zip(&segments) {
             sums.fill(0);
-            kernels.scan(shape, segment, &views, &mut sums);
+            kernels.scan_arranged(shape, segment, views, arranged, &mut sums);
             let mut rest = &sums[..];
             for (query, out) in queries.iter().zip(out.iter_mut()) {
                 let planes = query.planes();
@@ -149,6 +155,11 @@ pub(super) mod tests {
         z ^ z >> 31
     }
 
+    /// All backends that this processor can run, and AMX by an emulator where it lacks that.
+    fn backends() -> impl Iterator<Item = &'static dyn simd::Kernels> {
+        available().chain(simd::emulated())
+    }
+
     struct Case {
         layout: PanelLayout,
         matrix: Vec<u8>,
@@ -196,7 +207,7 @@ pub(super) mod tests {
             let exact: Vec<Vec<i128>> = words.iter().map(|w| self.exact(w)).collect();
             let rows = self.layout.padded_rows();
             for (kernels, (name, shape)) in
-                available().flat_map(|kernels| SCAN.iter().map(move |shape| (kernels, shape)))
+                backends().flat_map(|kernels| SCAN.iter().map(move |shape| (kernels, shape)))
             {
                 let mut out = vec![vec![0xAAAA_AAAAu32; rows]; planes.len()];
                 let mut views: Vec<&mut [u32]> = out.iter_mut().map(|o| &mut o[..]).collect();

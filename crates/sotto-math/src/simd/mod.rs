@@ -6,7 +6,7 @@
 //! | `avx2` | AVX2, FMA and POPCNT; with AVX-VNNI it has another scan and is called `avxvnni` |
 //! | `neon` | NEON, as all 64-bit ARM has it; with byte products it has another scan and is called `neondot` |
 //! | `simd128` | a build for WebAssembly with its vectors; there is no detection at run time |
-//! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT |
+//! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT; with AMX it has another scan of many planes and is called `amx` |
 //!
 //! The arguments of kernels are in `args`, below both the backends and the modules that make them.
 //! Each folder of a backend has the same files: `scan`, `compare`, `select`, `aes`, and `sha256`
@@ -57,12 +57,32 @@ use std::sync::OnceLock;
 /// rests on them: backends split slices into arrays of a register's size, and what does not fit
 /// would be ignored or panic.
 pub(crate) trait Kernels: Sync {
-    /// The backend's name: `scalar`, `avx2`, `avxvnni`, `avx512`, `neon`, `neondot` or `simd128`.
+    /// The backend's name: `scalar`, `avx2`, `avxvnni`, `avx512`, `amx`, `neon`, `neondot` or
+    /// `simd128`.
     fn name(&self) -> &'static str;
 
     /// Adds the products of a run of column groups of one panel to `sums`, which has 64
     /// sums per plane, query after query, wrapping modulo 2^32.
     fn scan(&self, shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
+
+    /// Arranges the planes of a run of column groups in an order of the backend's own, once for all
+    /// panels of a pass; empty where [`scan`](Self::scan) reads them as they are.
+    fn arrange(&self, _: &[Planes<'_>]) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Adds the products of [`scan`](Self::scan), given these planes in the order of
+    /// [`arrange`](Self::arrange) too.
+    fn scan_arranged(
+        &self,
+        shape: &ScanShape,
+        groups: &[u8],
+        queries: &[Planes<'_>],
+        _arranged: &[u32],
+        sums: &mut [i32],
+    ) {
+        self.scan(shape, groups, queries, sums);
+    }
 
     /// Transforms reduced coefficients to reduced slots.
     fn ntt_forward(&self, t: &Tables, x: &mut [u64]);
@@ -269,6 +289,8 @@ type Probe = fn() -> Option<&'static dyn Kernels>;
 /// All backends, the best first.
 const BACKENDS: &[Probe] = &[
     #[cfg(target_arch = "x86_64")]
+    avx512::Amx::probe,
+    #[cfg(target_arch = "x86_64")]
     avx512::Avx512::probe,
     #[cfg(target_arch = "x86_64")]
     avx2::AvxVnni::probe,
@@ -296,6 +318,15 @@ pub(crate) fn kernels() -> &'static dyn Kernels {
         let named = available().find(|k| k.name() == name);
         named.or_else(|| available().next()).unwrap_or(&scalar::Scalar)
     })
+}
+
+/// AMX by an emulator, on a processor that has AVX-512 and not AMX.
+#[cfg(test)]
+pub(crate) fn emulated() -> Option<&'static dyn Kernels> {
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    return avx512::Amx::emulated();
+    #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+    None
 }
 
 #[cfg(test)]

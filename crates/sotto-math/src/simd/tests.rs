@@ -13,7 +13,7 @@ fn scalar_is_always_available_and_names_are_distinct() {
 #[test]
 fn tested_backends_are_printed() {
     let all: &[&str] = if cfg!(target_arch = "x86_64") {
-        &["avx512", "avxvnni", "avx2", "scalar"]
+        &["amx", "avx512", "avxvnni", "avx2", "scalar"]
     } else if cfg!(target_arch = "aarch64") {
         &["neondot", "neon", "scalar"]
     } else if cfg!(target_feature = "simd128") {
@@ -22,14 +22,16 @@ fn tested_backends_are_printed() {
         &["scalar"]
     };
     assert_eq!(all.len(), BACKENDS.len(), "every backend has its name here");
-    let tested: Vec<_> = available().map(|k| k.name()).collect();
+    let mut tested: Vec<_> = available().map(|k| k.name()).collect();
+    let by_emulator = emulated().map_or("", |_| " (by an emulator)");
+    tested.extend(emulated().map(|k| k.name()));
     let missing: Vec<_> = all.iter().copied().filter(|name| !tested.contains(name)).collect();
     let missing = match missing.as_slice() {
         [] => "none is left out".to_owned(),
         names => format!("not {}, which this processor cannot run", names.join(", ")),
     };
     // Written past the capture of tests.
-    let line = format!("kernels tested: {}; {missing}\n", tested.join(", "));
+    let line = format!("kernels tested: {}{by_emulator}; {missing}\n", tested.join(", "));
     std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).unwrap();
 }
 
