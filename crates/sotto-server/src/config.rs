@@ -154,7 +154,8 @@ pub struct BatchConfig {
     /// Maximum wait for further requests, in microseconds. A request that finds the server idle
     /// never waits.
     pub max_wait_us: u64,
-    /// Maximum number of queries in one pass. The scan kernels gain little beyond 8.
+    /// Maximum number of queries in one pass. Beyond 8 a pass takes more only while its queries share
+    /// most of its work, as measured in the passes before.
     pub max_queries: usize,
 }
 

@@ -4,6 +4,8 @@ mod files;
 
 use crate::error::SourceError;
 use crate::limits::counts;
+use crate::locked;
+use crate::scheduler::PassTimes;
 use crate::session_store::SessionOwner;
 use bytes::Bytes;
 use files::EpochFiles;
@@ -13,7 +15,7 @@ use sotto_db::image::FileIdentity;
 use sotto_db::{ImageFile, ResidentImage, TablePlacement, Watcher};
 use sotto_oprf::SecretKey;
 use sotto_wire::{FrameHeader, MessageSizes, Problem, ProblemCode};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Seconds before a catalog's expiry from which on a warning is logged.
@@ -40,6 +42,7 @@ pub struct TableEpoch {
     hint_request_bytes: Option<u64>,
     /// Key that evaluates for clients of a symmetric table, if this is the server that does.
     oprf: Option<Arc<SecretKey>>,
+    pass_times: Mutex<PassTimes>,
 }
 
 /// The time when an epoch ceased to be served, if it did. Requests in progress for it then end
@@ -148,6 +151,7 @@ impl TableEpoch {
             is_queried: usize::from(role) < scheme.query_servers,
             hint_request_bytes,
             oprf,
+            pass_times: Mutex::default(),
             table: catalog.table.as_str().into(),
             catalog,
         })
@@ -259,6 +263,17 @@ impl TableEpoch {
     /// The signed catalog, and its entity tag.
     pub(crate) fn signed(&self) -> (Bytes, &str) {
         (self.signed.clone(), &self.etag)
+    }
+
+    /// Adds the time of a pass over the table.
+    pub(crate) fn add_pass(&self, queries: usize, took: Duration) {
+        locked(&self.pass_times).add(queries, took);
+    }
+
+    /// The number of queries that the next pass over the table may take, if the configuration
+    /// allows `max`.
+    pub(crate) fn pass_limit(&self, max: usize) -> usize {
+        locked(&self.pass_times).limit(max)
     }
 
     /// The opened scheme.

@@ -128,7 +128,8 @@ pub(crate) struct Serve {
     /// Maximum wait for queries of other clients that share a pass, in microseconds [default: 500]
     #[arg(long, value_name = "US")]
     batch_wait_us: Option<u64>,
-    /// Maximum number of queries in one pass [default: 8]
+    /// Maximum number of queries in one pass; beyond 8 a pass takes more only while its queries share
+    /// most of its work [default: 32]
     #[arg(long, value_name = "N")]
     batch_queries: Option<usize>,
     /// Interval between checks for new epochs, in seconds; 0: only on POST /reload [default: 10]

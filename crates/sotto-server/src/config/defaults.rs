@@ -49,7 +49,7 @@ impl Default for ServerConfig {
 
 impl Default for BatchConfig {
     fn default() -> Self {
-        BatchConfig { max_wait_us: 500, max_queries: 8 }
+        BatchConfig { max_wait_us: 500, max_queries: 32 }
     }
 }
 

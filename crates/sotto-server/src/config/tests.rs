@@ -14,7 +14,7 @@ fn keys_can_be_set() {
     let config = ServerConfig::parse(text).unwrap();
     assert_eq!((config.role, config.max_streams, config.connections_per_client), (1, 4, 2));
     assert_eq!((config.residency, config.keep_deltas, config.skip_image_check), (Residency::Copy, 3, true));
-    assert_eq!((config.batch.max_wait_us, config.batch.max_queries), (300, 8));
+    assert_eq!((config.batch.max_wait_us, config.batch.max_queries), (300, 32));
     assert_eq!((config.sessions.ttl_seconds, config.sessions.sessions_per_client), (60, 4));
     let both = "self_signed = []\ntables = [{ dir = \"a\" }]\n[tls]\ncert = \"c\"\nkey = \"k\"\n";
     assert!(ServerConfig::parse(both).unwrap_err().contains("give one of the two"));

@@ -6,6 +6,7 @@
 
 use super::jobs::InterleavedJob;
 use super::jobs::QueuedQuery;
+use super::pass_times::FEWEST;
 use crate::TableEpoch;
 use crate::client::Requester;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -60,9 +61,9 @@ struct PassShare {
 }
 
 impl FairQueue {
-    /// A queue for passes of `max_queries` queries.
+    /// A queue for passes of at most `max_queries` queries.
     pub(super) fn new(max_queries: usize) -> Self {
-        let turn = max_queries.div_ceil(4).max(1);
+        let turn = max_queries.min(FEWEST).div_ceil(4).max(1);
         FairQueue {
             queues: HashMap::new(),
             turns: BTreeMap::new(),
@@ -239,14 +240,25 @@ impl FairQueue {
         });
     }
 
+    /// The requester of the next pass with its place, and the epoch of its first request.
+    fn leader(&self) -> Option<(u64, Requester, &Arc<TableEpoch>)> {
+        self.turns.iter().find_map(|(place, requester)| {
+            let first = self.queues.get(requester)?.queries.front()?;
+            Some((*place, *requester, &first.job.live))
+        })
+    }
+
+    /// The epoch of the next pass.
+    pub(super) fn next_epoch(&self) -> Option<&TableEpoch> {
+        self.leader().map(|(_, _, live)| &**live)
+    }
+
     /// Takes the contents of a pass of at most `limit` queries: all for the epoch of the first
     /// request of the requester whose turn it is. Requesters that wait for another epoch, or for
     /// their jobs, keep their places.
     pub(super) fn take(&mut self, limit: usize) -> Option<(Arc<TableEpoch>, PassContents)> {
-        let has_queries =
-            |requester: &Requester| self.queues.get(requester).is_some_and(|queue| !queue.queries.is_empty());
-        let (&first, &leader) = self.turns.iter().find(|(_, requester)| has_queries(requester))?;
-        let live = self.queues.get(&leader)?.queries.front()?.job.live.clone();
+        let (first, leader, live) = self.leader()?;
+        let live = live.clone();
         let shares = self.share(limit, &live);
         // The first requester has had its turn, so that one that waits for another epoch comes
         // first once.

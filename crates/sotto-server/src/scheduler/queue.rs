@@ -92,7 +92,7 @@ impl Queue {
         // A request that could not be answered before its deadline is refused at once, and not
         // after waiting in vain.
         let requester = Requester::from(job.peer);
-        let passes = state.waiting.before(requester) / self.limits.max_queries;
+        let passes = state.waiting.before(requester) / job.live.pass_limit(self.limits.max_queries);
         if state.pass.saturating_mul(u32::try_from(passes).unwrap_or(u32::MAX)) > self.limits.deadline {
             return Err(ProblemCode::Busy);
         }
@@ -181,7 +181,9 @@ impl Queue {
             let (lead, mut wait) = self.lead(&state.waiting, now);
             let work = match lead {
                 // More requests may come.
-                Some(Lead::Pass) if !state.closed && state.waiting.queries() < self.limits.max_queries => {
+                Some(Lead::Pass)
+                    if !state.closed && state.waiting.queries() < self.pass_limit(&state.waiting) =>
+                {
                     wait = max_pause.checked_sub(ended.elapsed()).filter(|rest| !rest.is_zero());
                     wait.is_none().then(|| self.take(&mut state.waiting, now)).flatten().map(NextWork::Pass)
                 }
@@ -271,9 +273,14 @@ impl Queue {
         });
     }
 
+    /// The maximum number of queries of the next pass.
+    fn pass_limit(&self, waiting: &FairQueue) -> usize {
+        waiting.next_epoch().map_or(1, |live| live.pass_limit(self.limits.max_queries))
+    }
+
     /// Takes the contents of one pass.
     fn take(&self, waiting: &mut FairQueue, now: Instant) -> Option<PlannedPass> {
-        let (live, mut parts) = waiting.take(self.limits.max_queries)?;
+        let (live, mut parts) = waiting.take(self.pass_limit(waiting))?;
         parts.iter_mut().for_each(|(one, _)| {
             one.started.get_or_insert(now);
         });

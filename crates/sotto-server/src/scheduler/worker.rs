@@ -133,6 +133,7 @@ impl Worker {
         let mut answers = span.in_scope(|| self.answer(&live, &queries)).into_iter();
         drop(queries);
         let (ended, took) = (Instant::now(), began.elapsed());
+        live.add_pass(total, took);
         for (one, take) in &parts {
             self.budget.charge(one.job.peer, share(took, *take, total), ended);
         }
