@@ -6,8 +6,10 @@
 //! own)`. A request then waits for half a pass on average, and for a whole one at worst, before its
 //! own. Where `b` would be less than 1, it meets a pass with probability `r * t(1)`.
 
-/// Largest number of queries in a pass, by the servers' default.
-pub const MAX_TOGETHER: f64 = 8.0;
+/// Number of queries that a server's pass takes whatever its times are, and the most that it takes
+/// by default. In between it takes as many as have together four times the work that they share.
+const TOGETHER: [f64; 2] = [8.0, 32.0];
+const OWN_OVER_SHARED: f64 = 4.0;
 
 /// Largest utilization of a machine at peak: beyond that, random queues form that the model does
 /// not include.
@@ -47,9 +49,16 @@ impl PassTime {
         self.alone * (1.0 + (requests - 1.0) * self.own)
     }
 
+    /// Largest number of queries in a pass.
+    fn together(self) -> f64 {
+        let [fewest, most] = TOGETHER;
+        // Without own work the quotient is infinite.
+        (OWN_OVER_SHARED * (1.0 - self.own) / self.own).clamp(fewest, most)
+    }
+
     /// Behavior at `rate` requests per second.
     pub fn under(self, rate: f64) -> QueueEstimate {
-        let most = (MAX_TOGETHER / self.queries.max(1) as f64).floor().max(1.0);
+        let most = (self.together() / self.queries.max(1) as f64).floor().max(1.0);
         let capacity = most / self.time(most);
         let replicas = (rate / (BUSY * capacity)).ceil().max(1.0);
         let rate = rate / replicas;
@@ -86,6 +95,13 @@ mod tests {
         assert!((load.pass - 200.0 * pass.time(load.pass)).abs() < 1e-9 && load.pass > 1.0, "{load:?}");
         assert!((load.p99 - 2.0 * pass.time(load.pass)).abs() < 1e-12);
         assert!(load.capacity > 200.0);
+    }
+
+    #[test]
+    fn a_pass_takes_more_queries_where_they_share_its_work() {
+        let together = |own| PassTime { alone: 0.01, own, queries: 1 }.together();
+        assert_eq!([0.0, 0.01, 0.5, 1.0].map(together), [32.0, 32.0, 8.0, 8.0]);
+        assert_eq!(together(0.2), 16.0);
     }
 
     #[test]
