@@ -15,9 +15,11 @@ use sotto_core::{Artifact, Epoch, Misuse, Section, Sink};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
+use std::thread;
 use tempfile::NamedTempFile;
 
 /// An image being written. If it is dropped before [`ImageWriter::finish`], nothing is left behind.
@@ -143,11 +145,23 @@ impl<'a> ImageWriter<'a> {
     }
 
     /// Computes the digests of what was written, and returns the catalog entries of the artifacts.
-    /// The entry of a delta names `from_epoch` as its start.
+    /// The entry of a delta names `from_epoch` as its start. Meanwhile the system writes everything to
+    /// disk.
     ///
     /// # Errors
     /// [`DbError::Io`].
     pub fn digest(&mut self, from_epoch: Option<Epoch>) -> Result<Vec<ArtifactEntry>> {
+        let file = self.temp.as_file().try_clone();
+        let file = file.map_err(|e| DbError::io("opening again", &self.destination, e))?;
+        let (artifacts, synced) = thread::scope(|scope| {
+            let synced = scope.spawn(|| file.sync_data());
+            (self.digest_parts(from_epoch), synced.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        });
+        synced.map_err(|e| DbError::io("writing to the disk", &self.destination, e))?;
+        artifacts
+    }
+
+    fn digest_parts(&mut self, from_epoch: Option<Epoch>) -> Result<Vec<ArtifactEntry>> {
         let file = self.temp.as_file();
         let places = self.places.get_mut().unwrap_or_else(PoisonError::into_inner);
         let stage = ByteProgress::new(self.watch, "digest", places.iter().map(|place| place.bytes).sum());
