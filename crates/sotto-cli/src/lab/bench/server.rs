@@ -111,8 +111,9 @@ pub(crate) fn throughput(
         read_through(&server)?;
         Ok(server)
     };
-    let (alone, shared) = (start(1, 0)?, start(PASS, 0)?);
-    let others = (1..u8::try_from(catalog.servers).unwrap_or(u8::MAX)).map(|role| start(PASS, role));
+    let most = ServerConfig::default().batch.max_queries;
+    let (alone, shared) = (start(1, 0)?, start(most, 0)?);
+    let others = (1..u8::try_from(catalog.servers).unwrap_or(u8::MAX)).map(|role| start(most, role));
     let others = others.collect::<Result<Vec<_>>>()?;
     let urls: Vec<String> = std::iter::once(&shared).chain(&others).map(url).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
@@ -122,7 +123,7 @@ pub(crate) fn throughput(
 
     let span = Duration::from_millis(if options.quick { 200 } else { 2000 });
     let settings =
-        [(&shared, &load, PASS, 1), (&alone, &load_alone, 1, clients), (&shared, &load, PASS, clients)];
+        [(&shared, &load, most, 1), (&alone, &load_alone, 1, clients), (&shared, &load, most, clients)];
     let mut rounds: Vec<Vec<(ReplyTimes, f64)>> = settings.iter().map(|_| Vec::new()).collect();
     let mut done = 0;
     for _ in 0..ROUNDS {
