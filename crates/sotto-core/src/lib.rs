@@ -47,6 +47,7 @@
 //! | [`stateful`] | clients whose queries spend their state: `Stateful`, `HintScheme` |
 //! | [`server`] | the server's half (feature `server`): `Server`, `UpdateImage`, `WhiteningScheme`, |
 //! | | `StreamServer`, and the sources and sinks of bytes |
+//! | [`accelerator`] | what multiplies a table's matrices in place of the processor (feature `server`) |
 //! | [`parts`] | tables in parts, whose partial answers are joined: `PartScheme` (feature `server`) |
 //! | [`layer`] | the rows that a request needs, and their meaning: `Layer`, `Compose` |
 //! | [`cooperative`] | work that the caller can pause between its pieces |
@@ -57,6 +58,8 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+#[cfg(feature = "server")]
+pub mod accelerator;
 pub mod artifact;
 pub mod cooperative;
 pub mod diagnosis;
@@ -77,6 +80,10 @@ pub mod stateful;
 pub mod wire;
 pub mod work;
 
+#[cfg(feature = "server")]
+pub use accelerator::{
+    AcceleratedMatrix, Accelerator, AcceleratorError, AcceleratorSlot, PassProducts, PassQuery, TableMatrix,
+};
 pub use artifact::{Artifact, ArtifactNeed};
 pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Exit, Fault};
 pub use erased::{

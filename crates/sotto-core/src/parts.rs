@@ -4,7 +4,7 @@
 //!
 //! Every query goes to every part, so the parts that are used reveal nothing.
 
-use crate::{Image, Misuse, Result, Scheme, Section, Server};
+use crate::{Image, Misuse, Result, Scheme, Section, Server, TableMatrix};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -87,6 +87,11 @@ pub trait PartScheme: Scheme {
 
     /// Computes a part's partials of queries, in order, like [`Server::answer_many`].
     fn answer_part(part: &Self::Part, queries: Vec<(&SessionOf<Self>, Self::Query)>) -> Vec<Result<Vec<u8>>>;
+
+    /// The matrices that passes over a part read, like [`Server::matrices`].
+    fn part_matrices(_part: &Self::Part) -> Vec<TableMatrix<'_>> {
+        Vec::new()
+    }
 
     /// Precomputes what [`join`](Self::join) needs, once for a table.
     ///

@@ -3,7 +3,8 @@
 //! pool, which the caller installs.
 
 use crate::{
-    Artifact, Error, HintScheme, Misuse, Params, PeerMisbehaved, Result, Scheme, StreamScheme, Wire,
+    Artifact, Error, HintScheme, Misuse, Params, PeerMisbehaved, Result, Scheme, StreamScheme, TableMatrix,
+    Wire,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -58,6 +59,12 @@ pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
     /// None that depends on what the query asks for.
     fn answer(&self, session: &Self::Session, query: S::Query) -> Result<S::Answer> {
         self.answer_many(vec![(session, query)]).pop().unwrap_or(Err(FEWER.into()))
+    }
+
+    /// The matrices that passes read, each with the slot of an accelerator that is asked first; none by
+    /// default.
+    fn matrices(&self) -> Vec<TableMatrix<'_>> {
+        Vec::new()
     }
 }
 

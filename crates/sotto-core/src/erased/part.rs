@@ -5,7 +5,7 @@ use super::server::{AnyServer, AnySession};
 use super::{AnyHintServer, AnyStreamServer, checked};
 use crate::parts::{PartIndex, SessionOf};
 use crate::server::with_successes;
-use crate::{Image, Misuse, PartScheme, PeerMisbehaved, Result, Scheme, Section, Server, Wire};
+use crate::{Image, Misuse, PartScheme, PeerMisbehaved, Result, Scheme, Section, Server, TableMatrix, Wire};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -121,6 +121,9 @@ impl<S: PartScheme> AnyServer for ErasedPart<S> {
         let decoded =
             queries.iter().map(|(session, query)| decode::<S>(&self.params, session, query)).collect();
         with_successes(decoded, |good| S::answer_part(&self.part, good))
+    }
+    fn matrices(&self) -> Vec<TableMatrix<'_>> {
+        S::part_matrices(&self.part)
     }
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         None

@@ -6,8 +6,8 @@ use super::{AnyHintServer, PartEntry, canonical, checked, literal};
 use crate::parts::SessionOf;
 use crate::server::with_successes;
 use crate::{
-    Image, Misuse, RecordChange, RecordSource, Result, Scheme, Server, Sink, StreamServer, UnitLayout,
-    UpdateImage, WhiteningScheme, Wire, WriteSlot,
+    Image, Misuse, RecordChange, RecordSource, Result, Scheme, Server, Sink, StreamServer, TableMatrix,
+    UnitLayout, UpdateImage, WhiteningScheme, Wire, WriteSlot,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -75,6 +75,10 @@ pub trait AnyServer: Send + Sync {
     /// Decodes and answers queries of several clients together; results are in order, and
     /// independent of each other.
     fn answer_many(&self, queries: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>>;
+    /// See [`Server::matrices`].
+    fn matrices(&self) -> Vec<TableMatrix<'_>> {
+        Vec::new()
+    }
     /// Returns the interface that answers unit by unit, if the scheme can.
     fn stream(&self) -> Option<&dyn AnyStreamServer>;
     /// Returns the interface that makes hints on request, if the scheme can.
@@ -144,6 +148,9 @@ impl<S: Scheme> AnyServer for ErasedServer<S> {
         answers.into_iter().map(|answer| answer.map(encode)).collect()
     }
 
+    fn matrices(&self) -> Vec<TableMatrix<'_>> {
+        self.server.matrices()
+    }
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         S::CAPS.as_stream.map(|view| view(self))
     }
