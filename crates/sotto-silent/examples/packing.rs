@@ -146,7 +146,8 @@ fn inspiring(samples: &Samples, keys: &[Vec<u64>]) -> Measurement {
     let products = vec![samples.bodies.clone()];
     let (cipher, online) = shortest(|| {
         let keys = packed.keys(keys).unwrap();
-        packed.ciphers(weights, &[&keys], &products).pop().unwrap().pop().unwrap()
+        let sums = packed.weigh(weights, &[&keys]);
+        packed.ciphers(weights, &[&keys], &sums, &products).pop().unwrap().pop().unwrap()
     });
     let predicted = steps::inspiring(N, &PackingDigits::TWO.digits, ring.log2_q(LEVEL), SIGMA * SIGMA, NORM);
     Measurement {

@@ -35,9 +35,10 @@
 //! The frame has everything else: checked parameters and their report, messages on the wire,
 //! preparation (`()`, [`MaskDownload`](masks::MaskDownload), or [`HintDownload`](lwe::hint::HintDownload)),
 //! refused indices, changes and answers, batches of [`MatrixServer::BATCH`], updates, parts and their
-//! joins. A literal's methods are those of [`Params`], too. A query is
-//! [expanded](MatrixServer::expand) by itself, and then [passes](MatrixServer::pass) run for a few
-//! queries at once. Their result is a
+//! joins. An accelerator that has copies of the matrices makes passes for
+//! [`MatrixServer::ACCELERATED_BATCH`] queries in the processor's place. A literal's methods are those of
+//! [`Params`], too. A query is [expanded](MatrixServer::expand) by itself, and then
+//! [passes](MatrixServer::pass) run for a few queries at once. Their result is a
 //! [`Partial`](message::Partial): words for the part's rows, and packed ciphertexts. Those of all parts
 //! are joined in order, and [`finish`](MatrixServer::finish) makes the answer of them. A whole table is
 //! its only part. `schemes/ypir-sp` is the shortest example, with one matrix and packing; `schemes/ypir`

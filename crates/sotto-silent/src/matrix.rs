@@ -87,7 +87,7 @@ pub use change::ByteChange;
 #[cfg(feature = "server")]
 pub use change::{change_panels, write_changes};
 #[cfg(feature = "server")]
-pub use open::{BATCH, Matrix, ScanKernel, times};
+pub use open::{ACCELERATED_BATCH, BATCH, Matrix, ScanKernel, times};
 #[cfg(feature = "server")]
 pub use records::{JoinedRecords, RecordRange, StackedColumns};
 #[cfg(feature = "server")]

@@ -410,6 +410,8 @@ pub type SessionOf<M> = <<M as Method>::Keys as RegisteredKeys<M>>::Session;
 pub trait MatrixServer<M: Method>: Sized + Send + Sync + 'static {
     /// Queries in one pass.
     const BATCH: usize;
+    /// Queries in one pass of an accelerator, of which the processor does the rest of the work.
+    const ACCELERATED_BATCH: usize = 32;
     /// The section that answers are computed from, and that parts divide.
     const SECTION: Section = Section::Resident;
     /// A query in the form that passes take.

@@ -178,14 +178,37 @@ impl PackedGroups {
         complete.then(|| PackingKeys { last, ..PackingKeys::first(&words, dropped.saturating_sub(1)) })
     }
 
-    /// Packs the products of many queries: one pass over the weights, divided into ranges among the
-    /// threads of the current pool. Returns for each query and group the body of the packed
-    /// ciphertext, in the bits that are sent.
+    /// The layout of the weights, which an image begins with.
+    pub(crate) fn layout(&self) -> PanelLayout {
+        self.groups.layout()
+    }
+
+    /// Multiplies the weights by the keys of many queries, in one pass that is divided into ranges among
+    /// the threads of the current pool.
     ///
     /// # Panics
     /// If `image` is not [`bytes`](Self::bytes) long.
-    pub fn pack(&self, image: &[u8], keys: &[&PackingKeys], products: &[Vec<u64>]) -> Vec<Vec<Vec<u64>>> {
-        self.each_group(image, keys, products, |_, body| rounded(self.ring(), &body, self.bits.body))
+    pub fn weigh(&self, image: &[u8], keys: &[&PackingKeys]) -> Vec<Vec<i64>> {
+        let [last, _] = self.beyond().map(|at| at as usize);
+        let planes: Vec<&QueryPlanes> = keys.iter().map(|keys| keys.planes()).collect();
+        let width = planes.first().map_or(0, |planes| planes.planes());
+        crate::matrix::times(image.split_at(last).0, &self.layout(), &planes, width, scan_planes)
+    }
+
+    /// Packs the products of many queries, with the sums that the [weights](Self::weigh) and their keys
+    /// give. Returns for each query and group the body of the packed ciphertext, in the bits that are
+    /// sent.
+    ///
+    /// # Panics
+    /// If `image` is not [`bytes`](Self::bytes) long.
+    pub fn pack(
+        &self,
+        image: &[u8],
+        keys: &[&PackingKeys],
+        sums: &[Vec<i64>],
+        products: &[Vec<u64>],
+    ) -> Vec<Vec<Vec<u64>>> {
+        self.each_group(image, keys, sums, products, |_, body| rounded(self.ring(), &body, self.bits.body))
     }
 
     /// Packs the products of many queries, and returns for each query and group the ciphertext
@@ -197,11 +220,12 @@ impl PackedGroups {
         &self,
         image: &[u8],
         keys: &[&PackingKeys],
+        sums: &[Vec<i64>],
         products: &[Vec<u64>],
     ) -> Vec<Vec<Ciphertext>> {
         let ring = self.ring();
         let [_, masks] = self.beyond().map(|at| at as usize);
-        self.each_group(image, keys, products, |group, mut body| {
+        self.each_group(image, keys, sums, products, |group, mut body| {
             let (_, masks) = image.split_at(masks);
             let mut mask = words(masks, group, 1, Q_BITS).pop().unwrap_or_default();
             let q = ring.q().value();
@@ -216,15 +240,14 @@ impl PackedGroups {
         &self,
         image: &[u8],
         keys: &[&PackingKeys],
+        sums: &[Vec<i64>],
         products: &[Vec<u64>],
         make: impl Fn(usize, Vec<u64>) -> T + Sync,
     ) -> Vec<Vec<T>> {
         let weight_bytes = self.groups.digits().weight_bytes;
         let [last, _] = self.beyond().map(|at| at as usize);
-        let (weights, last) = image.split_at(last);
-        let planes: Vec<&QueryPlanes> = keys.iter().map(|keys| &keys.planes).collect();
-        let width = planes.first().map_or(0, |planes| planes.planes());
-        let sums = crate::matrix::times(weights, &self.groups.layout(), &planes, width, scan_planes);
+        let (_, last) = image.split_at(last);
+        let width = keys.first().map_or(0, |keys| keys.planes.planes());
         let of_query = |((keys, sums), products): ((&&PackingKeys, &Vec<i64>), &Vec<u64>)| {
             let of_group = |group: usize| {
                 let (row, numbers) = self.groups.place(group);
@@ -244,7 +267,7 @@ impl PackedGroups {
             };
             (0..self.groups.count()).into_par_iter().map(of_group).collect()
         };
-        keys.par_iter().zip(&sums).zip(products).map(of_query).collect()
+        keys.par_iter().zip(sums).zip(products).map(of_query).collect()
     }
 
     /// The ring of packed ciphertexts.

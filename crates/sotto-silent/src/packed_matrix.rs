@@ -10,7 +10,7 @@ use crate::unit_vector::MessageBits;
 use sotto_core::{PartIndex, PeerMisbehaved, Result};
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_math::matrix::PANEL_ROWS;
-use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
+use sotto_math::matrix::{PanelLayout, QueryPlanes};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -84,11 +84,12 @@ impl GroupRange {
 /// The matrix of an open image with its packing, or some groups of it.
 pub struct PackedMatrix {
     matrix: Matrix,
+    weights: Matrix,
     packed: PackedGroups,
     planes: usize,
     held: PartSection,
-    /// The piece of the section that the weights begin with.
-    weights: usize,
+    /// The piece of the section that the weights are.
+    piece: usize,
 }
 
 /// A query in the form that both passes take.
@@ -109,8 +110,15 @@ impl PackedMatrix {
         piece: usize,
     ) -> Result<Self> {
         let packed = PackedGroups::new(range.packing, bits, masks)?;
-        let matrix = Matrix::new(range.layout, held.clone(), piece);
-        Ok(PackedMatrix { matrix, packed, planes: bits.query.div_ceil(8) as usize, held, weights: piece + 1 })
+        let (planes, weights) = (bits.query.div_ceil(8) as usize, piece + 1);
+        Ok(PackedMatrix {
+            matrix: Matrix::new(range.layout, held.clone(), piece),
+            weights: Matrix::new(packed.layout(), held.clone(), weights),
+            packed,
+            planes,
+            held,
+            piece: weights,
+        })
     }
 
     /// The packing.
@@ -142,22 +150,35 @@ impl PackedMatrix {
     /// The products of the matrix with a few queries, modulo q.
     fn products(&self, queries: &[&PackedQuery]) -> Vec<Vec<u64>> {
         let planes: Vec<&QueryPlanes> = queries.iter().map(|query| &query.planes).collect();
-        let sums = self.matrix.times(&planes, self.planes, scan_planes);
+        let sums = self.matrix.times_planes(&planes);
         sums.iter().map(|sums| self.packed.products(sums, self.planes)).collect()
     }
 
     /// For each query the body of each group's ciphertext, in the bits that are sent.
     pub fn pass(&self, queries: &[&PackedQuery]) -> Vec<Vec<Vec<u64>>> {
         let products = self.products(queries);
-        let keys: Vec<&PackingKeys> = queries.iter().map(|query| &*query.keys).collect();
-        self.packed.pack(self.held.pieces(self.weights..self.weights + 3), &keys, &products)
+        let (keys, sums) = self.weigh(queries);
+        self.packed.pack(self.packing_data(), &keys, &sums, &products)
     }
 
     /// For each query the ciphertext of each group.
     pub fn ciphers(&self, queries: &[&PackedQuery]) -> Vec<Vec<Ciphertext>> {
         let products = self.products(queries);
+        let (keys, sums) = self.weigh(queries);
+        self.packed.ciphers(self.packing_data(), &keys, &sums, &products)
+    }
+
+    /// The keys of queries, and the products of the weights with them.
+    fn weigh<'a>(&self, queries: &[&'a PackedQuery]) -> (Vec<&'a PackingKeys>, Vec<Vec<i64>>) {
         let keys: Vec<&PackingKeys> = queries.iter().map(|query| &*query.keys).collect();
-        self.packed.ciphers(self.held.pieces(self.weights..self.weights + 3), &keys, &products)
+        let planes: Vec<&QueryPlanes> = keys.iter().map(|keys| keys.planes()).collect();
+        let sums = self.weights.times_planes(&planes);
+        (keys, sums)
+    }
+
+    /// Weights, digits of last switches, and masks.
+    fn packing_data(&self) -> &[u8] {
+        self.held.pieces(self.piece..self.piece + 3)
     }
 }
 

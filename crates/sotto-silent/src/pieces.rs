@@ -1,9 +1,10 @@
 //! The pieces that the section of a table consists of, and those of a part: a part has some range of
 //! each, and its image is these ranges, one after the other.
 
-use sotto_core::{Image, ImageSection, Result, Section};
+use sotto_core::{AcceleratorSlot, Image, ImageSection, Result, Section, TableMatrix};
+use sotto_math::matrix::PanelLayout;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A piece of the section that parts divide, and the range of it that one part has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +34,15 @@ pub struct PartSection {
     held: ImageSection,
     /// Where each piece begins, and the end.
     starts: Arc<[usize]>,
+    /// Pieces that passes read, with their slots, in the order in which they were opened.
+    matrices: Arc<Mutex<Vec<OpenMatrix>>>,
+}
+
+/// A piece that is a matrix which passes read.
+struct OpenMatrix {
+    layout: PanelLayout,
+    piece: usize,
+    slot: Arc<AcceleratorSlot>,
 }
 
 impl PartSection {
@@ -48,7 +58,7 @@ impl PartSection {
             starts.push(end as usize);
         }
         let held = ImageSection::open(image, section, name(section), end)?;
-        Ok(PartSection { held, starts: starts.into() })
+        Ok(PartSection { held, starts: starts.into(), matrices: Arc::default() })
     }
 
     /// The whole section.
@@ -65,6 +75,31 @@ impl PartSection {
     /// The bytes of one piece.
     pub fn piece(&self, which: usize) -> &[u8] {
         self.pieces(which..which + 1)
+    }
+
+    /// Opens a piece as a matrix that passes read: makes the slot of its accelerator.
+    pub(crate) fn open_matrix(&self, layout: PanelLayout, piece: usize) -> Arc<AcceleratorSlot> {
+        let slot = Arc::<AcceleratorSlot>::default();
+        let matrix = OpenMatrix { layout, piece, slot: slot.clone() };
+        self.matrices.lock().unwrap_or_else(PoisonError::into_inner).push(matrix);
+        slot
+    }
+
+    /// The matrices that passes read.
+    pub fn matrices(&self) -> Vec<TableMatrix<'_>> {
+        let matrix = |OpenMatrix { layout, piece, slot }: &OpenMatrix| TableMatrix {
+            rows: layout.rows(),
+            cols: layout.cols(),
+            panels: self.piece(*piece),
+            slot: slot.clone(),
+        };
+        self.matrices.lock().unwrap_or_else(PoisonError::into_inner).iter().map(matrix).collect()
+    }
+
+    /// Whether an accelerator has copies of the matrices.
+    pub(crate) fn is_accelerated(&self) -> bool {
+        let matrices = self.matrices.lock().unwrap_or_else(PoisonError::into_inner);
+        matrices.iter().any(|matrix| matrix.slot.is_filled())
     }
 
     /// The bytes of a piece and of all after it.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use sotto_core::server::with_successes;
 use sotto_core::{
     Image, ImageSection, Misuse, PartIndex, PartScheme, PeerMisbehaved, RecordChange, RecordSource, Result,
-    Section, Sink, UpdateImage,
+    Section, Sink, TableMatrix, UpdateImage,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use std::sync::Arc;
 pub struct Server<M: Method> {
     params: Params<M>,
     table: M::Server,
+    held: PartSection,
     joiner: JoinerOf<M>,
 }
 
@@ -25,6 +26,7 @@ pub struct Server<M: Method> {
 pub struct Part<M: Method> {
     params: Params<M>,
     part: M::Server,
+    held: PartSection,
     format: PartialFormat,
 }
 
@@ -51,8 +53,8 @@ impl<M: Method> sotto_core::Server<MatrixScheme<M>> for Server<M> {
         for (section, bytes) in M::Server::artifacts(params) {
             ImageSection::open(image.clone(), section, name(section), bytes)?;
         }
-        let table = M::Server::open(params, PartIndex::WHOLE, held)?;
-        Ok(Server { table, joiner: M::Server::joiner(params)?, params: params.clone() })
+        let table = M::Server::open(params, PartIndex::WHOLE, held.clone())?;
+        Ok(Server { table, held, joiner: M::Server::joiner(params)?, params: params.clone() })
     }
 
     fn records(params: &Params<M>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
@@ -65,11 +67,15 @@ impl<M: Method> sotto_core::Server<MatrixScheme<M>> for Server<M> {
 
     /// Passes for a few queries at once, and then each answer by itself.
     fn answer_many(&self, queries: Vec<(&SessionOf<M>, Query)>) -> Vec<Result<Answer>> {
-        let partials = partials(&self.params, &self.table, &queries);
+        let partials = partials(&self.params, &self.table, &self.held, &queries);
         let answer = |((session, query), partial): (&(&SessionOf<M>, Query), Result<Partial>)| {
             M::Server::finish(&self.params, &self.joiner, session, query, partial?).map(Answer)
         };
         queries.par_iter().zip(partials).map(answer).collect()
+    }
+
+    fn matrices(&self) -> Vec<TableMatrix<'_>> {
+        self.held.matrices()
     }
 }
 
@@ -77,6 +83,7 @@ impl<M: Method> sotto_core::Server<MatrixScheme<M>> for Server<M> {
 fn partials<M: Method>(
     params: &Params<M>,
     part: &M::Server,
+    held: &PartSection,
     queries: &[(&SessionOf<M>, Query)],
 ) -> Vec<Result<Partial>> {
     let pass = |queries: &[(&SessionOf<M>, Query)]| {
@@ -85,7 +92,8 @@ fn partials<M: Method>(
             part.pass(params, &queries).into_iter().map(Ok).collect()
         })
     };
-    queries.chunks(M::Server::BATCH).flat_map(pass).collect()
+    let batch = if held.is_accelerated() { M::Server::ACCELERATED_BATCH } else { M::Server::BATCH };
+    queries.chunks(batch).flat_map(pass).collect()
 }
 
 fn held<M: Method>(params: &Params<M>, cut: PartIndex, image: Arc<dyn Image>) -> Result<PartSection> {
@@ -134,8 +142,9 @@ impl<M: Method> PartScheme for MatrixScheme<M> {
     }
 
     fn open_part(params: &Params<M>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Part<M>> {
-        let part = M::Server::open(params, cut, held::<M>(params, cut, image)?)?;
-        Ok(Part { part, format: M::Server::partial(params, cut), params: params.clone() })
+        let held = held::<M>(params, cut, image)?;
+        let part = M::Server::open(params, cut, held.clone())?;
+        Ok(Part { part, held, format: M::Server::partial(params, cut), params: params.clone() })
     }
 
     fn partial_bytes(params: &Params<M>, cut: PartIndex) -> usize {
@@ -152,7 +161,12 @@ impl<M: Method> PartScheme for MatrixScheme<M> {
             part.format.put(&partial, &mut out);
             out
         };
-        partials(&part.params, &part.part, &queries).into_iter().map(|partial| partial.map(put)).collect()
+        let partials = partials(&part.params, &part.part, &part.held, &queries);
+        partials.into_iter().map(|partial| partial.map(put)).collect()
+    }
+
+    fn part_matrices(part: &Part<M>) -> Vec<TableMatrix<'_>> {
+        part.held.matrices()
     }
 
     fn prepare_join(params: &Params<M>) -> Result<JoinerOf<M>> {

@@ -27,7 +27,7 @@ use sotto_lattice::encrypt::restore;
 use sotto_lattice::inspiring::{TraceDigits, TracePacking};
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::bits;
-use sotto_math::matrix::{PANEL_ROWS, QueryPlanes, scan_planes};
+use sotto_math::matrix::{PANEL_ROWS, QueryPlanes};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -231,7 +231,7 @@ impl ShortBlockMatrix {
         let (ring, planes, dropped) = (self.packing.ring(), self.planes(), self.bits.dropped());
         let of_some = |words: &[QueryPlanes]| {
             let words: Vec<&QueryPlanes> = words.iter().collect();
-            let sums = self.matrix.times(&words, planes, scan_planes);
+            let sums = self.matrix.times_planes(&words);
             sums.iter().map(|sums| residues(ring, sums, [1, planes], dropped)).collect::<Vec<_>>()
         };
         let mut products: Vec<Vec<u64>> = query.words.chunks(TOGETHER).flat_map(of_some).collect();

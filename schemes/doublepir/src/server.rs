@@ -4,11 +4,11 @@
 use crate::DoublePir;
 use crate::literal::FRESH_ROWS;
 use sotto_core::{Artifact, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
-use sotto_math::matrix::{QueryPlanes, scan_u32};
+use sotto_math::matrix::QueryPlanes;
 use sotto_silent::lwe::hint::{row, write_hint};
 use sotto_silent::lwe::ring::{N, Ring, rounded, switch};
 use sotto_silent::lwe::update::update_rows;
-use sotto_silent::matrix::{BATCH, ByteChange, Matrix, RowRange, SectionOffset};
+use sotto_silent::matrix::{ACCELERATED_BATCH, BATCH, ByteChange, Matrix, RowRange, SectionOffset};
 use sotto_silent::message::{Field, Partial, PartialFormat, Query};
 use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::two_pass::{FRESH_BITS, FirstPass, update_image, write};
@@ -37,6 +37,7 @@ fn row_ranges(params: &Params<DoublePir>, cut: PartIndex) -> [RowRange; 2] {
 
 impl MatrixServer<DoublePir> for Server {
     const BATCH: usize = BATCH;
+    const ACCELERATED_BATCH: usize = ACCELERATED_BATCH;
     /// The planes of both vectors.
     type Expanded = [QueryPlanes; 2];
     type Joiner = FreshMasks;
@@ -105,7 +106,7 @@ impl MatrixServer<DoublePir> for Server {
     fn pass(&self, params: &Params<DoublePir>, queries: &[[QueryPlanes; 2]]) -> Vec<Partial> {
         let (first, second): (Vec<_>, Vec<_>) = queries.iter().map(|[first, second]| (first, second)).unzip();
         let [_, bits] = params.query_bits.map(u32::from);
-        let products = self.second.times(&second, 1, scan_u32);
+        let products = self.second.times_u32(&second);
         let passed = |(fresh, words): (Vec<u64>, Vec<u32>)| {
             // Panels of this matrix are full, without rows of padding.
             let words = vec![fresh, rounded(&words, bits, params.answer_bits.into())];

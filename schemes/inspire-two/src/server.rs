@@ -192,8 +192,7 @@ impl MatrixServer<InspireTwo> for Server {
     fn pass(&self, _: &Params, queries: &[ExpandedQuery]) -> Vec<Partial> {
         let (weights, masks, packing) = (self.held.piece(1), self.held.piece(2), self.held.rest(3));
         let first: Vec<&QueryPlanes> = queries.iter().map(|query| &query.first).collect();
-        let planes = first.first().map_or(0, |first| first.planes());
-        let sums = self.matrix.times(&first, planes, scan_planes);
+        let sums = self.matrix.times_planes(&first);
         let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.key).collect();
         let planes: Vec<&QueryPlanes> = keys.iter().map(|key| key.planes()).collect();
         let added = self.weighing.bodies(weights, &planes);
@@ -295,7 +294,7 @@ impl MaskSelector {
             let (these, rest) = weights.split_at(packed.bytes() as usize);
             let of_these = |products: &Vec<u64>| products.iter().skip(first).copied().collect();
             let products: Vec<Vec<u64>> = products.iter().map(of_these).collect();
-            let ciphers = packed.pack(these, keys, &products);
+            let ciphers = packed.pack(these, keys, &packed.weigh(these, keys), &products);
             all.iter_mut().zip(ciphers).for_each(|(all, ciphers)| all.extend(ciphers));
             (weights, first) = (rest, first + groups.numbers());
         }

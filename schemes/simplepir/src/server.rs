@@ -6,11 +6,13 @@ use crate::delta;
 use crate::literal::ParamsLiteral;
 use rayon::prelude::*;
 use sotto_core::{Artifact, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
-use sotto_math::matrix::{QueryPlanes, scan_u32};
+use sotto_math::matrix::QueryPlanes;
 use sotto_silent::lwe::hint::{HintUpdater, write_hint};
 use sotto_silent::lwe::ring::rounded;
 use sotto_silent::lwe::update::update_rows;
-use sotto_silent::matrix::{BATCH, ByteChange, Matrix, RowRange, change_panels, write_changes, write_matrix};
+use sotto_silent::matrix::{
+    ACCELERATED_BATCH, BATCH, ByteChange, Matrix, RowRange, change_panels, write_changes, write_matrix,
+};
 use sotto_silent::message::{Field, Partial, PartialFormat, Query};
 use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::{MatrixServer, Params};
@@ -32,6 +34,7 @@ pub struct Server {
 
 impl MatrixServer<SimplePir> for Server {
     const BATCH: usize = BATCH;
+    const ACCELERATED_BATCH: usize = ACCELERATED_BATCH;
     type Expanded = QueryPlanes;
     type Joiner = ();
 
@@ -110,7 +113,7 @@ impl MatrixServer<SimplePir> for Server {
     /// The paper's Answer, for eight queries in one pass: `y = D c`, then the top t of b bits of every
     /// word.
     fn pass(&self, params: &Params<SimplePir>, queries: &[QueryPlanes]) -> Vec<Partial> {
-        let y = self.matrix.times(&queries.iter().collect::<Vec<_>>(), 1, scan_u32);
+        let y = self.matrix.times_u32(&queries.iter().collect::<Vec<_>>());
         let of_query = |mut y: Vec<u32>| {
             y.truncate(self.matrix.layout().rows());
             let words = vec![rounded(&y, params.query_bits.into(), params.answer_bits.into())];

@@ -12,7 +12,7 @@ use crate::pieces::PartSection;
 use rayon::prelude::*;
 use sotto_core::{PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::PANEL_ROWS;
-use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_u32};
+use sotto_math::matrix::{PanelLayout, QueryPlanes};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes both matrices, the second after the first, from the start of a reserved section on.
@@ -166,6 +166,6 @@ impl FirstPass {
             y.truncate(self.matrix.layout().rows());
             rounded(&y, self.query_bits, FRESH_BITS)
         };
-        self.matrix.times(queries, 1, scan_u32).into_iter().map(of_query).collect()
+        self.matrix.times_u32(queries).into_iter().map(of_query).collect()
     }
 }

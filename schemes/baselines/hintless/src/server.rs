@@ -9,7 +9,7 @@ use crate::Hintless;
 use crate::linpir::server::{HintRows, LinPir, LinPirMasks};
 use crate::linpir::{EncryptedSecret, RINGS, and_products, ring_bytes, rings};
 use sotto_core::{Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink, work};
-use sotto_math::matrix::{QueryPlanes, scan_u32};
+use sotto_math::matrix::QueryPlanes;
 use sotto_silent::lwe::dense::HINTLESS;
 use sotto_silent::matrix::{ByteChange, Matrix, RowRange, change_panels, write_matrix};
 use sotto_silent::message::{Field, Format, Partial, PartialFormat, Query};
@@ -131,7 +131,7 @@ impl MatrixServer<Hintless> for Server {
     /// secrets, under encryption.
     fn pass(&self, _: &Params<Hintless>, queries: &[ExpandedQuery]) -> Vec<Partial> {
         let planes: Vec<&QueryPlanes> = queries.iter().map(|query| &query.words).collect();
-        let words = self.matrix.times(&planes, 1, scan_u32);
+        let words = self.matrix.times_u32(&planes);
         let secrets: Vec<&[EncryptedSecret]> = queries.iter().map(|query| query.secret.as_slice()).collect();
         let products = self.linpir.answers(self.held.rest(1), &secrets);
         let rows = self.matrix.layout().rows();

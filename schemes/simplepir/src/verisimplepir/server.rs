@@ -3,7 +3,7 @@
 
 use super::VeriSimplePir;
 use sotto_core::{Artifact, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
-use sotto_math::matrix::{QueryPlanes, scan_planes};
+use sotto_math::matrix::QueryPlanes;
 use sotto_silent::lwe::ring::{Q, reduce};
 use sotto_silent::matrix::{BATCH, Matrix, RowRange, change_panels, write_matrix};
 use sotto_silent::message::{Field, Partial, PartialFormat, Query};
@@ -69,7 +69,7 @@ impl MatrixServer<VeriSimplePir> for Server {
 
     /// The paper's Answer, for eight queries in one pass: D c modulo Q.
     fn pass(&self, _: &Params<VeriSimplePir>, queries: &[QueryPlanes]) -> Vec<Partial> {
-        let sums = self.matrix.times(&queries.iter().collect::<Vec<_>>(), PLANES, scan_planes);
+        let sums = self.matrix.times_planes(&queries.iter().collect::<Vec<_>>());
         let of_query = |sums: &Vec<i64>| {
             let words = vec![put_together(sums, self.matrix.layout().rows())];
             Partial { words, ..Partial::default() }
