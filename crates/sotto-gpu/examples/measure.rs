@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 use rayon::prelude::*;
+use sotto_core::PassQuery;
 use sotto_gpu::{ByteMatrix, Card, GpuError, MemorySpeed, PassTimes};
 use sotto_math::matrix::{PANEL_ROWS, PanelLayout, QueryPlanes, scan_u32};
 use std::sync::Arc;
@@ -96,7 +97,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "queries  kernel                   multiply ms  table GB/s  T products/s  arrange  combine  wall ms  the same"
     );
     for count in batches {
-        let queries: Vec<&QueryPlanes> = queries.iter().take(count).collect();
+        let of_batch: Vec<&QueryPlanes> = queries.iter().take(count).collect();
+        let views = of_batch.iter().map(|query| PassQuery { planes: query.planes(), words: query.words() });
+        let queries: Vec<PassQuery<'_>> = views.collect();
         let names = gpu.kernels();
         let chosen =
             |name: &&str| wanted.iter().any(|wanted| wanted == "all" || name.starts_with(wanted.as_str()));
@@ -108,7 +111,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for kernel in kernels {
             // The first pass takes memory, and is the one that is compared.
             let words = matrix.times_u32_with(kernel, &queries)?;
-            let ends = [queries.first(), queries.last()].into_iter().flatten();
+            let ends = [of_batch.first(), of_batch.last()].into_iter().flatten();
             let same = ends
                 .zip([words.first(), words.last()])
                 .all(|(query, words)| words == Some(&on_the_processor(&table, &layout, query)));

@@ -6,7 +6,7 @@
 //! multiply unsigned bytes by unsigned bytes, and 128 times the sum of a query is subtracted in the
 //! end. Panels are in several buffers, since a buffer of a card has a limit far below its memory.
 
-use crate::card::Gpu;
+use crate::card::{Gpu, MemoryGrant};
 use crate::error::{GpuError, Result};
 use sotto_math::matrix::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS, PanelLayout};
 use std::ops::Range;
@@ -42,6 +42,12 @@ pub struct ByteMatrix {
     /// Slabs of a panel, with padding.
     pub(crate) slabs: usize,
     pub(crate) buffers: Vec<PanelBuffer>,
+    _memory: MemoryGrant,
+}
+
+/// Slabs of a panel, with padding.
+fn slabs_of(layout: &PanelLayout) -> usize {
+    layout.padded_cols().div_ceil(SLAB_COLS).next_multiple_of(STEP)
 }
 
 impl ByteMatrix {
@@ -60,13 +66,17 @@ impl ByteMatrix {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn in_buffers(gpu: Arc<Gpu>, layout: PanelLayout, buffer_bytes: u64) -> Result<Self> {
-        let slabs = layout.padded_cols().div_ceil(SLAB_COLS).next_multiple_of(STEP);
+        let slabs = slabs_of(&layout);
         let panel = (slabs * SLAB_BYTES) as u64;
         let buffer = buffer_bytes.min(gpu.max_buffer_bytes());
         let most = (buffer / panel.max(1)).min(MAX_GROUPS as u64) as usize;
         if most == 0 {
             return Err(GpuError::WideTable { panel, buffer });
         }
+        let workspace = gpu.workspace();
+        // The memory of matrices that were dropped is released now.
+        gpu.wait(&workspace)?;
+        let memory = gpu.take_memory(Self::bytes_of(&layout))?;
         // Buffers of almost one size, so that a pass over one takes as long as over another.
         let each = layout.panels().div_ceil(layout.panels().div_ceil(most).max(1)).max(1);
         let buffer_from = |first: usize| {
@@ -76,8 +86,14 @@ impl ByteMatrix {
             PanelBuffer { panels, buffer }
         };
         let buffers = (0..layout.panels()).step_by(each).map(buffer_from).collect();
-        gpu.wait()?;
-        Ok(ByteMatrix { gpu, layout, slabs, buffers })
+        gpu.wait(&workspace)?;
+        drop(workspace);
+        Ok(ByteMatrix { gpu, layout, slabs, buffers, _memory: memory })
+    }
+
+    /// Bytes of the card's memory that a matrix of this layout takes.
+    pub fn bytes_of(layout: &PanelLayout) -> u64 {
+        (slabs_of(layout) * SLAB_BYTES) as u64 * layout.panels() as u64
     }
 
     /// The layout of the matrix.
@@ -112,7 +128,7 @@ impl ByteMatrix {
                 from += together;
             }
         }
-        self.gpu.wait()
+        Ok(())
     }
 
     /// Writes panels of one buffer: several that fit what travels, or one.
@@ -144,8 +160,9 @@ impl ByteMatrix {
             pass.dispatch_workgroups(slabs.div_ceil(STEP) as u32, panels as u32, 1);
             drop(pass);
             gpu.queue.submit([encoder.finish()]);
+            // What travels is copied to memory of the driver before, which this bounds.
+            gpu.wait(&workspace)?;
         }
-        // What travels is copied to memory of the driver before, which this bounds.
-        gpu.wait()
+        Ok(())
     }
 }

@@ -5,9 +5,15 @@ use crate::error::{GpuError, Result};
 use crate::kernels::Kernels;
 use crate::workspace::{Workspace, buffer};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use wgpu::{BufferUsages, Features};
 use zerocopy::IntoBytes;
+
+/// Maximum time that a card may take for what it was given: longer than any pass takes, and short enough
+/// for clients to wait.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A card that a driver of the machine lists.
 pub struct Card {
@@ -61,8 +67,18 @@ impl Card {
             lock(&first).get_or_insert_with(|| error.to_string());
         }));
         let kernels = Kernels::compile(&device, cooperative);
-        let gpu = Gpu { device, queue, limits, kernels, failure, workspace: Mutex::default() };
-        gpu.check()?;
+        let gpu = Gpu {
+            device,
+            queue,
+            limits,
+            kernels,
+            failure,
+            table_bytes: Arc::default(),
+            max_table_bytes: u64::MAX,
+            turn: Mutex::default(),
+            workspace: Mutex::default(),
+        };
+        gpu.wait(&gpu.workspace())?;
         Ok(gpu)
     }
 }
@@ -82,10 +98,51 @@ pub struct Gpu {
     pub(crate) limits: wgpu::Limits,
     pub(crate) kernels: Kernels,
     failure: Arc<Mutex<Option<String>>>,
+    /// Bytes that tables take, and how many they may take.
+    table_bytes: Arc<AtomicU64>,
+    max_table_bytes: u64,
+    /// Held by who waits for the workspace first, so that a pass waits for one piece of a table that is
+    /// written, and not for all of them.
+    turn: Mutex<()>,
     workspace: Mutex<Workspace>,
 }
 
+/// Bytes of the card's memory that a table has, until it is dropped.
+pub(crate) struct MemoryGrant {
+    taken: Arc<AtomicU64>,
+    bytes: u64,
+}
+
+impl Drop for MemoryGrant {
+    fn drop(&mut self) {
+        self.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
 impl Gpu {
+    /// Sets the number of bytes that tables may take; `None` allows what the driver gives.
+    pub fn with_table_bytes(self, max: Option<u64>) -> Self {
+        Gpu { max_table_bytes: max.unwrap_or(u64::MAX), ..self }
+    }
+
+    /// Bytes that tables take at present.
+    pub fn table_bytes(&self) -> u64 {
+        self.table_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Checks that tables may take this many bytes more.
+    pub(crate) fn check_memory(&self, want: u64) -> Result<()> {
+        let left = self.max_table_bytes.saturating_sub(self.table_bytes());
+        if want > left { Err(GpuError::Memory { want, left }) } else { Ok(()) }
+    }
+
+    /// Takes memory for a table. The caller holds the workspace, so that no other does at the same time.
+    pub(crate) fn take_memory(&self, bytes: u64) -> Result<MemoryGrant> {
+        self.check_memory(bytes)?;
+        self.table_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(MemoryGrant { taken: self.table_bytes.clone(), bytes })
+    }
+
     /// Maximum number of bytes that a kernel can use of one buffer.
     pub fn max_buffer_bytes(&self) -> u64 {
         self.limits.max_buffer_size.min(self.limits.max_storage_buffer_binding_size)
@@ -131,18 +188,18 @@ impl Gpu {
         buffer
     }
 
+    /// The workspace, which everything that asks something of the driver holds, so that what the driver
+    /// reports is about that.
     pub(crate) fn workspace(&self) -> MutexGuard<'_, Workspace> {
+        let _turn = lock(&self.turn);
         lock(&self.workspace)
     }
 
-    /// Waits until the card has done everything.
-    pub(crate) fn wait(&self) -> Result<()> {
-        self.device.poll(wgpu::PollType::wait_indefinitely()).map_err(GpuError::driver)?;
-        self.check()
-    }
-
-    /// The first error that the driver reported since the last time.
-    fn check(&self) -> Result<()> {
+    /// Waits until the card has done everything, and returns the first error that the driver reported
+    /// since the last time.
+    pub(crate) fn wait(&self, _: &Workspace) -> Result<()> {
+        let all = wgpu::PollType::Wait { submission_index: None, timeout: Some(MAX_WAIT) };
+        self.device.poll(all).map_err(GpuError::driver)?;
         lock(&self.failure).take().map_or(Ok(()), |failure| Err(GpuError::Driver(failure)))
     }
 }

@@ -13,6 +13,14 @@ pub enum GpuError {
     /// The driver reports an error: the card's memory is full, or the card is lost.
     #[error("the driver of the card fails: {0}")]
     Driver(String),
+    /// Tables may take less memory of the card than is wanted.
+    #[error("the table takes {want} bytes of the card's memory, and {left} are left")]
+    Memory {
+        /// Bytes that the table takes.
+        want: u64,
+        /// Bytes that are left.
+        left: u64,
+    },
     /// 64 rows of the table are more than one buffer of the card.
     #[error("64 rows are {panel} bytes, and a buffer of the card is at most {buffer}")]
     WideTable {

@@ -6,6 +6,7 @@
 //! ```no_run
 //! # #[cfg(feature = "wgpu")]
 //! # fn main() -> Result<(), sotto_gpu::GpuError> {
+//! use sotto_core::PassQuery;
 //! use sotto_gpu::{ByteMatrix, Card};
 //! use sotto_math::matrix::{PanelLayout, QueryPlanes};
 //!
@@ -14,7 +15,8 @@
 //! let matrix = ByteMatrix::new(gpu.into(), layout)?;
 //! matrix.write(0, &vec![1; layout.bytes()])?;
 //! let query = QueryPlanes::from_u32(&[1, 2, 3, 4], 4, &layout);
-//! assert_eq!(matrix.times_u32(&[&query])?, [vec![10; 64]]);
+//! let query = PassQuery { planes: query.planes(), words: query.words() };
+//! assert_eq!(matrix.times_u32(&[query])?, [vec![10; 64]]);
 //! # Ok(())
 //! # }
 //! # #[cfg(not(feature = "wgpu"))]
@@ -23,6 +25,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `accelerator` | a card as the accelerator of a server's tables |
 //! | `card` | the cards of the machine, their drivers and limits |
 //! | `kernels` | the compiled kernels, and which of them makes a pass |
 //! | `pass_kernel` | one of them, and how shaders are compiled |
@@ -38,6 +41,8 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+#[cfg(feature = "wgpu")]
+mod accelerator;
 #[cfg(feature = "wgpu")]
 mod byte_matrix;
 #[cfg(feature = "wgpu")]
@@ -62,6 +67,8 @@ mod stamps;
 #[cfg(feature = "wgpu")]
 mod workspace;
 
+#[cfg(feature = "wgpu")]
+pub use accelerator::CardAccelerator;
 #[cfg(feature = "wgpu")]
 pub use byte_matrix::ByteMatrix;
 #[cfg(feature = "wgpu")]

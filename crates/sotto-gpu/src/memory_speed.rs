@@ -28,6 +28,7 @@ impl MemorySpeed {
     pub fn measure(gpu: &Gpu, bytes: u64) -> Result<Self> {
         let bytes = bytes.min(gpu.max_buffer_bytes()) / 4096 * 4096;
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        let workspace = gpu.workspace();
         let [from, to] = [usage; 2].map(|usage| gpu.buffer(bytes, usage));
         let sums = gpu.buffer(u64::from(WORKGROUPS) * 1024, BufferUsages::STORAGE);
         let group = gpu.bind(&gpu.kernels.read, &[&from, &sums]);
@@ -47,7 +48,7 @@ impl MemorySpeed {
                 let commands = encoder.finish();
                 let begin = Instant::now();
                 gpu.queue.submit([commands]);
-                gpu.wait()?;
+                gpu.wait(&workspace)?;
                 best = best.min(begin.elapsed());
             }
             Ok(best)

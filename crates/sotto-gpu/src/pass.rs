@@ -14,7 +14,8 @@ use crate::pass_kernel::PassKernel;
 use crate::stamps::Stamps;
 use crate::workspace::{PassTimes, Workspace};
 use rayon::prelude::*;
-use sotto_math::matrix::{GROUP_COLS, PANEL_ROWS, QueryPlanes};
+use sotto_core::PassQuery;
+use sotto_math::matrix::{GROUP_COLS, PANEL_ROWS};
 use wgpu::{BufferUsages, MapMode};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -66,7 +67,7 @@ impl ByteMatrix {
     ///
     /// # Errors
     /// [`GpuError::ForeignQuery`] for a query of another number of columns, [`GpuError::Driver`].
-    pub fn times_u32(&self, queries: &[&QueryPlanes]) -> Result<Vec<Vec<u32>>> {
+    pub fn times_u32(&self, queries: &[PassQuery<'_>]) -> Result<Vec<Vec<u32>>> {
         self.times_u32_with(None, queries)
     }
 
@@ -75,7 +76,7 @@ impl ByteMatrix {
     ///
     /// # Errors
     /// As [`times_u32`](Self::times_u32).
-    pub fn times_planes(&self, queries: &[&QueryPlanes]) -> Result<Vec<Vec<i64>>> {
+    pub fn times_planes(&self, queries: &[PassQuery<'_>]) -> Result<Vec<Vec<i64>>> {
         self.times_planes_with(None, queries)
     }
 
@@ -83,13 +84,13 @@ impl ByteMatrix {
     ///
     /// # Errors
     /// As [`times_u32`](Self::times_u32).
-    pub fn times_u32_with(&self, kernel: Option<usize>, queries: &[&QueryPlanes]) -> Result<Vec<Vec<u32>>> {
+    pub fn times_u32_with(&self, kernel: Option<usize>, queries: &[PassQuery<'_>]) -> Result<Vec<Vec<u32>>> {
         let rows = self.layout.padded_rows();
         self.in_batches(queries, |queries| {
             let mut first = 0;
-            let output = |query: &&QueryPlanes| {
-                let output = [first, query.planes().min(4) as u32];
-                first += query.planes() as u32;
+            let output = |query: &PassQuery<'_>| {
+                let output = [first, query.planes.min(4) as u32];
+                first += query.planes as u32;
                 output
             };
             let outputs: Vec<Output> = queries.iter().map(output).collect();
@@ -107,16 +108,16 @@ impl ByteMatrix {
     pub fn times_planes_with(
         &self,
         kernel: Option<usize>,
-        queries: &[&QueryPlanes],
+        queries: &[PassQuery<'_>],
     ) -> Result<Vec<Vec<i64>>> {
         let rows = self.layout.padded_rows();
         self.in_batches(queries, |queries| {
-            let planes: usize = queries.iter().map(|query| query.planes()).sum();
+            let planes: usize = queries.iter().map(|query| query.planes).sum();
             let outputs: Vec<Output> = (0..planes as u32).map(|plane| [plane, 1]).collect();
             let starts = queries.iter().scan(0, |end, query| {
                 let start = *end;
-                *end += query.planes() * rows;
-                Some((start, query.planes()))
+                *end += query.planes * rows;
+                Some((start, query.planes))
             });
             let starts: Vec<(usize, usize)> = starts.collect();
             self.pass(kernel, queries, &outputs, true, |words| {
@@ -150,8 +151,8 @@ impl ByteMatrix {
     /// Makes passes with as many queries as fit one.
     fn in_batches<T>(
         &self,
-        queries: &[&QueryPlanes],
-        pass: impl Fn(&[&QueryPlanes]) -> Result<Vec<T>>,
+        queries: &[PassQuery<'_>],
+        pass: impl Fn(&[PassQuery<'_>]) -> Result<Vec<T>>,
     ) -> Result<Vec<T>> {
         let want = self.layout.padded_cols() / GROUP_COLS;
         let segments = self.slabs.div_ceil(SEGMENT);
@@ -161,16 +162,19 @@ impl ByteMatrix {
         let mut out = Vec::with_capacity(queries.len());
         let mut left = queries;
         while let Some(first) = left.first() {
-            let mut planes = first.planes();
+            let mut planes = first.planes;
             let more = left.iter().skip(1).take_while(|query| {
-                planes += query.planes();
+                planes += query.planes;
                 planes <= most
             });
             let batch = left.split_off(..1 + more.count()).unwrap_or_default();
-            if let Some(query) = batch.iter().find(|query| query.group_count() != want) {
-                return Err(GpuError::ForeignQuery { want, got: query.group_count() });
+            let groups = |query: &PassQuery<'_>| query.words.len().checked_div(query.planes).unwrap_or(0);
+            if let Some(got) = batch.iter().map(groups).find(|got| *got != want) {
+                return Err(GpuError::ForeignQuery { want, got });
             }
-            out.extend(pass(batch)?);
+            // A failed pass may leave buffers behind that no other can use.
+            let products = pass(batch).inspect_err(|_| *self.gpu.workspace() = Workspace::default());
+            out.extend(products?);
         }
         Ok(out)
     }
@@ -180,13 +184,13 @@ impl ByteMatrix {
     fn pass<T>(
         &self,
         kernel: Option<usize>,
-        queries: &[&QueryPlanes],
+        queries: &[PassQuery<'_>],
         outputs: &[Output],
         exact: bool,
         read: impl FnOnce(&[u32]) -> Vec<T>,
     ) -> Result<Vec<T>> {
         let (gpu, rows) = (&*self.gpu, self.layout.padded_rows());
-        let planes = queries.iter().map(|query| query.planes()).sum();
+        let planes = queries.iter().map(|query| query.planes).sum();
         let kernel = gpu.kernels.passes.get(kernel.unwrap_or_else(|| gpu.kernels.choose(planes)));
         let kernel = kernel.ok_or_else(|| GpuError::driver("there is no such kernel"))?;
         if rows == 0 || self.slabs == 0 {
@@ -194,7 +198,7 @@ impl ByteMatrix {
         }
         let by = Division::new(self, kernel, planes);
         let results = if exact { by.segments } else { 1 } * outputs.len() * rows * size_of::<u32>();
-        let query_bytes: usize = queries.iter().map(|query| size_of_val(query.words())).sum();
+        let query_bytes: usize = queries.iter().map(|query| size_of_val(query.words)).sum();
 
         let mut workspace = gpu.workspace();
         let mut reserve =
@@ -217,7 +221,7 @@ impl ByteMatrix {
 
         gpu.queue.write_buffer(&places, 0, places_of(queries, by.planes).as_bytes());
         gpu.queue.write_buffer(&of_results, 0, outputs.as_bytes());
-        gpu.wait()?;
+        gpu.wait(&workspace)?;
         uploads.par_iter().try_for_each(Upload::fill)?;
 
         let mut stamps = Stamps::new(gpu);
@@ -280,8 +284,8 @@ impl ByteMatrix {
         gpu.queue.submit([encoder.finish()]);
 
         download.map_async(MapMode::Read, ..results as u64, |_| {});
-        let times = stamps.read(gpu)?;
-        gpu.wait()?;
+        let times = stamps.read(gpu, &workspace)?;
+        gpu.wait(&workspace)?;
         let out = {
             let view = download.get_mapped_range(..results as u64).map_err(GpuError::driver)?;
             let words =
@@ -301,13 +305,13 @@ fn padded(panels: usize) -> usize {
 
 /// Where each plane begins in the words of all queries, and the words from one group to the next; none
 /// for padding.
-fn places_of(queries: &[&QueryPlanes], planes: usize) -> Vec<Output> {
+fn places_of(queries: &[PassQuery<'_>], planes: usize) -> Vec<Output> {
     let mut places = Vec::with_capacity(planes);
     let mut start = 0;
     for query in queries {
-        let step = query.planes() as u32;
+        let step = query.planes as u32;
         places.extend((0..step).map(|plane| [start + plane, step]));
-        start += query.words().len() as u32;
+        start += query.words.len() as u32;
     }
     places.resize(planes, [0, 0]);
     places
@@ -317,14 +321,14 @@ fn places_of(queries: &[&QueryPlanes], planes: usize) -> Vec<Output> {
 struct Upload<'a> {
     buffer: wgpu::Buffer,
     bytes: u64,
-    queries: &'a [&'a QueryPlanes],
+    queries: &'a [PassQuery<'a>],
 }
 
 /// Divides queries, and asks for memory for them, which can be written after the next wait.
-fn uploads<'a>(gpu: &Gpu, workspace: &mut Workspace, queries: &'a [&'a QueryPlanes]) -> Vec<Upload<'a>> {
+fn uploads<'a>(gpu: &Gpu, workspace: &mut Workspace, queries: &'a [PassQuery<'a>]) -> Vec<Upload<'a>> {
     let each = queries.len().div_ceil(MAX_UPLOADS).max(1);
-    let upload = |(i, queries): (usize, &'a [&'a QueryPlanes])| {
-        let bytes = queries.iter().map(|query| size_of_val(query.words()) as u64).sum();
+    let upload = |(i, queries): (usize, &'a [PassQuery<'a>])| {
+        let bytes = queries.iter().map(|query| size_of_val(query.words) as u64).sum();
         let usage = BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC;
         let buffer = workspace.reserve(&gpu.device, ("upload", i), bytes, usage);
         buffer.map_async(MapMode::Write, ..bytes, |_| {});
@@ -338,7 +342,7 @@ impl Upload<'_> {
         let mut view = self.buffer.get_mapped_range_mut(..self.bytes).map_err(GpuError::driver)?;
         let mut left = view.slice(..);
         for query in self.queries {
-            let words = query.words().as_bytes();
+            let words = query.words.as_bytes();
             if let Some(mut place) = left.split_off(..words.len()) {
                 place.copy_from_slice(words);
             }

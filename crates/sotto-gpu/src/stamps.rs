@@ -2,7 +2,7 @@
 
 use crate::card::Gpu;
 use crate::error::{GpuError, Result};
-use crate::workspace::PassTimes;
+use crate::workspace::{PassTimes, Workspace};
 use std::time::Duration;
 use wgpu::{BufferUsages, ComputePassDescriptor, MapMode};
 
@@ -52,10 +52,10 @@ impl Stamps {
         }
     }
 
-    pub(crate) fn read(&self, gpu: &Gpu) -> Result<Option<PassTimes>> {
+    pub(crate) fn read(&self, gpu: &Gpu, workspace: &Workspace) -> Result<Option<PassTimes>> {
         let Some((_, [_, read])) = &self.buffers else { return Ok(None) };
         read.map_async(MapMode::Read, ..Self::BYTES, |_| {});
-        gpu.wait()?;
+        gpu.wait(workspace)?;
         let view = read.get_mapped_range(..Self::BYTES).map_err(GpuError::driver)?;
         let period = f64::from(gpu.queue.get_timestamp_period());
         let mut steps = view.as_chunks::<16>().0.iter().map(|pair| {

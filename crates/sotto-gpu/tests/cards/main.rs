@@ -1,6 +1,7 @@
 //! The products of every kernel of every card, compared with the processor's.
 #![allow(clippy::unwrap_used, reason = "a failed check fails its test")]
 
+use sotto_core::PassQuery;
 use sotto_gpu::{ByteMatrix, Card, Gpu, GpuError, MemorySpeed};
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes, scan_u32};
 use std::sync::{Arc, OnceLock};
@@ -25,6 +26,10 @@ fn mix(i: u64) -> u64 {
     z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ z >> 31
+}
+
+fn views(queries: &[QueryPlanes]) -> Vec<PassQuery<'_>> {
+    queries.iter().map(|query| PassQuery { planes: query.planes(), words: query.words() }).collect()
 }
 
 struct Case {
@@ -86,7 +91,7 @@ impl Case {
                 for kernel in (0..gpu.kernels().len()).map(Some).chain([None]) {
                     for (queries, words, sums) in &expected {
                         let planes: Vec<usize> = queries.iter().map(QueryPlanes::planes).collect();
-                        let queries: Vec<&QueryPlanes> = queries.iter().collect();
+                        let queries = views(queries);
                         let context = format!("{:?} {planes:?} {kernel:?} {panels}", self.layout);
                         assert!(matrix.times_u32_with(kernel, &queries).unwrap() == *words, "{context}");
                         assert!(matrix.times_planes_with(kernel, &queries).unwrap() == *sums, "{context}");
@@ -146,9 +151,9 @@ fn nothing_is_no_work() {
             let layout = PanelLayout::new(rows, cols);
             let matrix = ByteMatrix::new(Arc::clone(gpu), layout).unwrap();
             matrix.write(0, &[]).unwrap();
-            let query = QueryPlanes::from_u32(&vec![7; cols], 4, &layout);
-            assert_eq!(matrix.times_u32(&[&query]).unwrap(), [vec![0; rows]]);
-            assert_eq!(matrix.times_planes(&[&query]).unwrap(), [vec![0; 4 * rows]]);
+            let queries = [QueryPlanes::from_u32(&vec![7; cols], 4, &layout)];
+            assert_eq!(matrix.times_u32(&views(&queries)).unwrap(), [vec![0; rows]]);
+            assert_eq!(matrix.times_planes(&views(&queries)).unwrap(), [vec![0; 4 * rows]]);
         }
         let matrix = ByteMatrix::new(Arc::clone(gpu), PanelLayout::new(64, 8)).unwrap();
         assert_eq!(matrix.times_u32(&[]).unwrap(), Vec::<Vec<u32>>::new());
@@ -163,11 +168,26 @@ fn what_does_not_belong_to_the_table_is_refused() {
         let panels = GpuError::Panels { panel: 512, got: 511 };
         assert_eq!(matrix.write(0, &[0; 511]), Err(panels));
         assert_eq!(matrix.write(1, &[0; 1024]), Err(GpuError::Panels { panel: 512, got: 1024 }));
-        let other = QueryPlanes::from_u32(&[1; 9], 4, &PanelLayout::new(128, 9));
-        assert_eq!(matrix.times_u32(&[&other]), Err(GpuError::ForeignQuery { want: 2, got: 3 }));
+        let others = [QueryPlanes::from_u32(&[1; 9], 4, &PanelLayout::new(128, 9))];
+        assert_eq!(matrix.times_u32(&views(&others)), Err(GpuError::ForeignQuery { want: 2, got: 3 }));
         let wide = ByteMatrix::in_buffers(Arc::clone(gpu), layout, 1000);
         assert_eq!(wide.err(), Some(GpuError::WideTable { panel: 4096, buffer: 1000 }));
     }
+}
+
+#[test]
+fn tables_take_no_more_memory_than_they_may() {
+    let gpu = Arc::new(Card::find().first().unwrap().open().unwrap().with_table_bytes(Some(10_000)));
+    let layout = PanelLayout::new(64, 64);
+    let [first, second] = [(); 2].map(|()| ByteMatrix::new(Arc::clone(&gpu), layout).unwrap());
+    assert_eq!(gpu.table_bytes(), first.card_bytes() + second.card_bytes());
+    let full = ByteMatrix::new(Arc::clone(&gpu), layout).err();
+    assert_eq!(full, Some(GpuError::Memory { want: 4096, left: 10_000 - 8192 }));
+    drop(first);
+    assert_eq!(gpu.table_bytes(), 4096);
+    let third = ByteMatrix::new(Arc::clone(&gpu), layout).unwrap();
+    drop((second, third));
+    assert_eq!(gpu.table_bytes(), 0);
 }
 
 /// A new epoch is written while the old one answers, and either gives its own products.
@@ -176,7 +196,7 @@ fn epochs_side_by_side() {
     for gpu in cards() {
         let cases = [1, 2].map(|epoch| Case::new(300, 500, |i| mix(i << 8 | epoch) as u8));
         let queries = cases[0].queries(&[4, 4], mix);
-        let views: Vec<&QueryPlanes> = queries.iter().collect();
+        let views = views(&queries);
         let old = cases[0].on(gpu, 100);
         let before = old.times_u32(&views).unwrap();
         let new = std::thread::scope(|scope| {
