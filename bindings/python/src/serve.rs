@@ -55,7 +55,7 @@ pub(crate) fn serve(
             drain_seconds: DRAIN_SECONDS,
             ..ServerConfig::default()
         };
-        Ok(GuestConfig::default().start(&config, |_| ())?)
+        Ok(GuestConfig::default().start(&config, None, |_| ())?)
     })?;
     let scheme = if running.is_https { "https" } else { "http" };
     let (url, admin_url) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));

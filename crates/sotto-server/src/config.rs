@@ -103,6 +103,11 @@ pub struct ServerConfig {
     pub reload_seconds: u64,
     /// Maximum time in seconds for which a shutdown waits for requests in flight.
     pub drain_seconds: u64,
+    /// Whether a graphics card makes the passes over tables whose scheme has them for one, in a program
+    /// that was built for it.
+    pub gpu: bool,
+    /// Memory of the card that tables may take, in MiB. 0: as much as its driver gives.
+    pub gpu_memory_mib: u64,
     /// Whether tables are scanned where their files are mapped, or in a copy on huge pages.
     pub residency: Residency,
     /// Maximum memory in MiB for such copies if `residency` does not demand them, over all tables.

@@ -5,7 +5,7 @@ use crate::part_answering::{JoinedParts, PartPools};
 use crate::table_epoch::TableEpochParts;
 use crate::{PastEpoch, Residency, ServerConfig, SourceError, StartError, TableConfig, TableEpoch};
 use sotto_catalog::{Catalog, TableName};
-use sotto_core::{AnyServer, Epoch, PartIndex, SchemeEntry};
+use sotto_core::{Accelerator, AnyServer, Epoch, PartIndex, SchemeEntry};
 use sotto_db::image::FileKind;
 use sotto_db::parts::open_parts;
 use sotto_db::{CopyBudget, ImageFile, ResidentImage, StackDir, TableDir};
@@ -45,22 +45,24 @@ struct ImageOptions {
     pools: Arc<PartPools>,
     keep_deltas: u64,
     skip_image_check: bool,
+    accelerator: Option<Arc<dyn Accelerator>>,
 }
 
 impl ImageOptions {
+    /// The options of tables without a role of their own.
     fn of(
         config: &ServerConfig,
-        table: &TableConfig,
         copies: &Arc<CopyBudget>,
-        pools: &Arc<PartPools>,
+        accelerator: Option<Arc<dyn Accelerator>>,
     ) -> Self {
         ImageOptions {
-            role: table.role.unwrap_or(config.role),
+            role: config.role,
             residency: config.residency,
             copies: copies.clone(),
-            pools: pools.clone(),
+            pools: PartPools::new(config.threads),
             keep_deltas: config.keep_deltas,
             skip_image_check: config.skip_image_check,
+            accelerator,
         }
     }
 
@@ -86,7 +88,12 @@ impl ImageOptions {
         let (server, answered) = self.answering(&image, entry, report.costs.answer_bytes)?;
         let parts =
             TableEpochParts { scheme: entry, signed, catalog, report, packing, server, image: image.clone() };
-        Ok(TableEpoch::with_key(parts, self.role, oprf)?.of_files(&image, answered, self.skip_image_check))
+        let table = TableEpoch::with_key(parts, self.role, oprf)?;
+        let table = table.of_files(&image, answered, self.skip_image_check);
+        Ok(match &self.accelerator {
+            Some(accelerator) => table.with_accelerator(accelerator.clone()),
+            None => table,
+        })
     }
 
     /// Opens what answers are computed from: the image, or all parts of a front.
@@ -208,10 +215,11 @@ pub(crate) fn copy_budget(config: &ServerConfig) -> Arc<CopyBudget> {
 pub(crate) fn sources(
     config: &ServerConfig,
     copies: &Arc<CopyBudget>,
+    accelerator: Option<Arc<dyn Accelerator>>,
 ) -> Result<Vec<Box<dyn EpochSource>>, StartError> {
-    let pools = PartPools::new(config.threads);
+    let common = ImageOptions::of(config, copies, accelerator);
     let source = |table: &TableConfig| -> Result<Box<dyn EpochSource>, StartError> {
-        let options = ImageOptions::of(config, table, copies, &pools);
+        let options = ImageOptions { role: table.role.unwrap_or(config.role), ..common.clone() };
         match (table.dir.clone(), table.path.clone()) {
             (Some(dir), None) => Ok(Box::new(DirSource { dir, options })),
             (None, Some(path)) => Ok(Box::new(FileSource { path, options })),
@@ -224,8 +232,7 @@ pub(crate) fn sources(
         let stack = StackDir::find(path).ok_or_else(|| settings("no stack is published here".into()))?;
         let (_, read) = stack.read().map_err(|e| settings(e.to_string()))?;
         for shard in read.shards {
-            let options = ImageOptions::of(config, &TableConfig::default(), copies, &pools);
-            let dir = DirSource { dir: stack.table(&shard.table), options };
+            let dir = DirSource { dir: stack.table(&shard.table), options: common.clone() };
             sources.push(Box::new(StackTableSource { stack: stack.clone(), table: shard.table, dir }));
         }
     }

@@ -9,6 +9,7 @@ use crate::live_epochs::LiveEpochs;
 use crate::locked;
 use crate::metrics::{ByTable, EpochLabel, PlacementLabel, ServerMetrics, gauge_value};
 use crate::served_table::ServedTable;
+use crate::table_epoch::PassMaker;
 use crate::{EpochSource, SourceError, StartError};
 use axum::Router;
 use axum::response::{IntoResponse, Response};
@@ -142,6 +143,12 @@ fn update_bytes(metrics: &ServerMetrics, table: &str, live: &LiveEpochs) {
             metrics.table_bytes.get_or_create(&label).set(gauge_value(bytes));
         }
     }
+    let accelerated = live.all().filter_map(|table| match table.pass_maker()? {
+        PassMaker::Accelerator { bytes, .. } => Some(bytes),
+        PassMaker::Processor(_) => None,
+    });
+    let bytes: u64 = accelerated.sum();
+    metrics.accelerated_bytes.get_or_create(&ByTable::of(table)).set(gauge_value(bytes));
 }
 
 /// Seconds after which a client may try again.

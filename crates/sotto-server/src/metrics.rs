@@ -71,6 +71,8 @@ metrics! {
             "1 if a table is served, 0 if its image is damaged or still being verified";
         table_bytes: Family<PlacementLabel, Gauge> =
             "Bytes of data that live epochs are answered from, by medium and page size";
+        accelerated_bytes: Family<ByTable, Gauge> =
+            "Bytes of data of live epochs whose passes an accelerator makes";
         server_role: Family<ByTable, Gauge> = "Role of this server in the table's scheme, counted from 0";
         epoch_load_failures: Counter = "Reloads that found an invalid epoch";
         sessions: Family<ByTable, Gauge> = "Sessions in memory or on disk";
@@ -184,7 +186,8 @@ impl ServerMetrics {
         for counter in [&self.row_streams, &self.evaluations, &self.stream_units, &self.hint_requests] {
             counter.get_or_create(&by_table).inc();
         }
-        for gauge in [&self.sessions, &self.sessions_in_memory, &self.table_up, &self.server_role] {
+        let gauges = [&self.sessions, &self.sessions_in_memory, &self.table_up, &self.server_role];
+        for gauge in gauges.into_iter().chain([&self.accelerated_bytes]) {
             gauge.get_or_create(&by_table).set(0);
         }
         for scope in ["client", "all"] {

@@ -7,7 +7,7 @@ use crate::locked;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use sotto_core::{
-    AnyHintServer, AnyJoin, AnyServer, AnySession, AnyStreamServer, Misuse, Result, SchemeEntry,
+    AnyHintServer, AnyJoin, AnyServer, AnySession, AnyStreamServer, Misuse, Result, SchemeEntry, TableMatrix,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -140,6 +140,9 @@ impl AnyServer for JoinedParts {
             .collect()
     }
 
+    fn matrices(&self) -> Vec<TableMatrix<'_>> {
+        self.parts.iter().flat_map(|part| part.matrices()).collect()
+    }
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         None
     }

@@ -240,7 +240,7 @@ mod tests {
     fn slot(dir: &Path) -> Arc<ServedTable> {
         let config = ServerConfig { tables: vec![TableConfig::dir(dir)], ..ServerConfig::default() };
         ServedTable::new(
-            epoch_source::sources(&config, &epoch_source::copy_budget(&config)).unwrap().pop().unwrap(),
+            epoch_source::sources(&config, &epoch_source::copy_budget(&config), None).unwrap().pop().unwrap(),
         )
     }
 

@@ -13,6 +13,7 @@ use crate::{
     EpochSource, OpeningProgress, SelfSignedCertificate, ServerConfig, StartError, TableStatus, admin,
     epoch_source, routes,
 };
+use sotto_core::Accelerator;
 use std::any::Any;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -64,17 +65,19 @@ impl Server {
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start(config: &ServerConfig) -> Result<RunningServer, StartError> {
-        Server::start_watched(config, Vec::new(), |_| ())
+        Server::start_watched(config, Vec::new(), None, |_| ())
     }
 
-    /// Serves the tables of a configuration, as [`Server::start`] does, and other protocols, and
-    /// calls `watch` with the progress of opening them, if that takes long.
+    /// Serves the tables of a configuration, as [`Server::start`] does, and other protocols, with an
+    /// accelerator, if there is one. Calls `watch` with the progress of opening the tables, if that
+    /// takes long.
     ///
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start_watched(
         config: &ServerConfig,
         extensions: Vec<Box<dyn ExtensionSetup>>,
+        accelerator: Option<Arc<dyn Accelerator>>,
         watch: impl Fn(&OpeningProgress) + Send + 'static,
     ) -> Result<RunningServer, StartError> {
         let mut config = config.clone();
@@ -88,7 +91,11 @@ impl Server {
             return Err(StartError::Settings(format!("no tables are configured; {fix}")));
         }
         let copies = epoch_source::copy_budget(&config);
-        let tables = epoch_source::sources(&config, &copies)?;
+        if config.gpu && accelerator.is_none() {
+            let why = "gpu is set, but this build cannot use graphics cards: build sotto with --features gpu";
+            return Err(StartError::Settings(why.into()));
+        }
+        let tables = epoch_source::sources(&config, &copies, accelerator)?;
         Server::start_opening(&config, ServiceSources { tables, extensions, copies }, watch)
     }
 

@@ -1,5 +1,6 @@
 //! One open epoch of a table: everything that is needed to answer for it.
 
+mod acceleration;
 mod files;
 
 use crate::error::SourceError;
@@ -7,10 +8,14 @@ use crate::limits::counts;
 use crate::locked;
 use crate::scheduler::PassTimes;
 use crate::session_store::SessionOwner;
+use acceleration::EpochAccelerator;
+pub use acceleration::PassMaker;
 use bytes::Bytes;
 use files::EpochFiles;
 use sotto_catalog::{Catalog, Hex32, Packing, PublicKey, SignedCatalog, SymmetricLayer, TableName};
-use sotto_core::{AnyServer, AnySession, Epoch, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
+use sotto_core::{
+    Accelerator, AnyServer, AnySession, Epoch, Image, ParamsDigest, ParamsReport, SchemeEntry, Section,
+};
 use sotto_db::image::FileIdentity;
 use sotto_db::{ImageFile, ResidentImage, TablePlacement, Watcher};
 use sotto_oprf::SecretKey;
@@ -32,6 +37,7 @@ pub struct TableEpoch {
     pin: FrameHeader,
     sizes: MessageSizes,
     server: Box<dyn AnyServer>,
+    accelerator: Option<EpochAccelerator>,
     image: Arc<dyn Image>,
     file: Option<EpochFiles>,
     default_session: Option<Arc<AnySession>>,
@@ -144,6 +150,7 @@ impl TableEpoch {
             pin,
             sizes,
             server,
+            accelerator: None,
             image,
             file: None,
             default_session,
@@ -169,6 +176,26 @@ impl TableEpoch {
     ) -> Self {
         self.file = Some(EpochFiles::new(front, answered, !trusted));
         self
+    }
+
+    /// Has an accelerator make the passes, if it takes the epoch's matrices: once the epoch is
+    /// verified, before it goes live.
+    #[must_use]
+    pub fn with_accelerator(mut self, accelerator: Arc<dyn Accelerator>) -> Self {
+        self.accelerator = Some(EpochAccelerator::new(accelerator));
+        self
+    }
+
+    /// Who makes the passes, if the server has an accelerator, once that is decided.
+    pub fn pass_maker(&self) -> Option<PassMaker> {
+        self.accelerator.as_ref()?.maker(self.server())
+    }
+
+    /// Releases the copies that an accelerator has, after the pass that is being made.
+    pub(crate) fn release_accelerator(&self) {
+        if let Some(accelerator) = &self.accelerator {
+            accelerator.release(self.server());
+        }
     }
 
     /// The identities of the epoch's files.
@@ -197,10 +224,18 @@ impl TableEpoch {
         }
     }
 
-    /// Copies the sections that answers are computed from to huge pages, if that pays: after
-    /// verification, before the epoch goes live. To be called again only if there was no memory for
-    /// it.
+    /// Copies the sections that answers are computed from to huge pages, if that pays, and to the
+    /// accelerator, if there is one: after verification, before the epoch goes live. To be called again
+    /// only if there was no memory for it.
     pub(crate) fn decide_placement(&self) -> Result<(), SourceError> {
+        self.copy_to_huge_pages()?;
+        if let Some(accelerator) = &self.accelerator {
+            accelerator.copy(self.server(), &self.catalog.table, self.catalog.epoch);
+        }
+        Ok(())
+    }
+
+    fn copy_to_huge_pages(&self) -> Result<(), SourceError> {
         let Some(of) = &self.file else { return Ok(()) };
         let before = of.residence();
         let no_memory = |error| SourceError::Unreadable(format!("not enough memory for a copy: {error}"));

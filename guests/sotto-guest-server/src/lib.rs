@@ -28,9 +28,11 @@ pub use apple::{Apple, AppleConfig, AppleKeys, UseCaseSource};
 pub use ohttp::OhttpConfig;
 pub use tokens::TokenConfig;
 
+use sotto_core::Accelerator;
 use sotto_server::extension::ExtensionSetup;
 use sotto_server::{ConfigText, OpeningProgress, RunningServer, Server, ServerConfig, StartError};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Settings of the other protocols: sections of the configuration of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -89,19 +91,20 @@ impl GuestConfig {
         std::iter::once(apple).chain(gateway).collect()
     }
 
-    /// Opens the tables of a configuration and serves them, with these protocols. Calls `watch` with
-    /// the progress, if that takes long.
+    /// Opens the tables of a configuration and serves them, with these protocols, and with an
+    /// accelerator, if there is one. Calls `watch` with the progress, if that takes long.
     ///
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start(
         &self,
         config: &ServerConfig,
+        accelerator: Option<Arc<dyn Accelerator>>,
         watch: impl Fn(&OpeningProgress) + Send + 'static,
     ) -> Result<RunningServer, StartError> {
         let (mut guests, mut config) = (self.clone(), config.clone());
         guests.recognize(&mut config)?;
-        Server::start_watched(&config, guests.extensions(), watch)
+        Server::start_watched(&config, guests.extensions(), accelerator, watch)
     }
 }
 

@@ -25,7 +25,7 @@ fn serve(folder: &Path) -> RunningServer {
         reload_seconds: 0,
         ..ServerConfig::on_free_ports()
     };
-    GuestConfig { apple, ohttp: None }.start(&config, |_| ()).unwrap()
+    GuestConfig { apple, ohttp: None }.start(&config, None, |_| ()).unwrap()
 }
 
 /// A connection of one user.

@@ -198,7 +198,7 @@ impl Serve {
         let kernels = crate::calibration::use_kernel_shapes();
         // Failed output is no reason not to serve.
         let watch = move |at: &OpeningProgress| drop(screen.print_text(at.to_string()));
-        let running = guests.start(&config, watch)?;
+        let running = guests.start(&config, None, watch)?;
         screen.print(startup::report(&config, &running, &stacks, &kernels))?;
         let shutdown = running
             .run_until_signal()

@@ -32,6 +32,8 @@ impl Default for ServerConfig {
             min_send_bytes_per_second: 16_384,
             reload_seconds: 10,
             drain_seconds: 10,
+            gpu: false,
+            gpu_memory_mib: 0,
             residency: Residency::Auto,
             copy_memory_mib: 0,
             skip_image_check: false,

@@ -201,16 +201,28 @@ impl ServedTable {
         }
         *read_budget -= bytes;
         match self.read_through(&table, watch) {
-            Ok(true) => match table.decide_placement() {
-                Ok(()) => OpenOutcome::Open(table),
-                Err(error) => OpenOutcome::Refused(error),
-            },
+            Ok(true) => {
+                self.make_room();
+                match table.decide_placement() {
+                    Ok(()) => OpenOutcome::Open(table),
+                    Err(error) => OpenOutcome::Refused(error),
+                }
+            }
             // The server is shutting down.
             Ok(false) => OpenOutcome::Deferred,
             Err(error) => {
                 memory.bad.extend(seals.map(|seals| (epoch, seals, error.to_string())));
                 OpenOutcome::Refused(error)
             }
+        }
+    }
+
+    /// Takes the accelerator's memory from all live epochs but the newest, so that it has copies of no
+    /// more than two epochs.
+    fn make_room(&self) {
+        if let Some(live) = self.live_now() {
+            let stays = |table: &Arc<TableEpoch>| Arc::ptr_eq(table, live.newest()) && table.check().is_ok();
+            live.all().filter(|table| !stays(table)).for_each(|table| table.release_accelerator());
         }
     }
 

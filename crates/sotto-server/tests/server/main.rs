@@ -3,6 +3,7 @@
 //! | module | tests |
 //! |---|---|
 //! | `harness` | tables without crypto, a scheme that can be paused, a small HTTP client |
+//! | `accelerators` | passes that an accelerator makes: the processor's bytes, whatever happens to it |
 //! | `queries` | queries are answered, bad ones and those for other roles are refused with the right code |
 //! | `documents` | lists, catalogs, artifacts and their ranges, logs of catalogs |
 //! | `batching` | queries are merged; panic, clients that hang up |
@@ -20,6 +21,7 @@
 //! | `files` | a real scheme from a real table directory |
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
+mod accelerators;
 mod batching;
 mod documents;
 mod epochs;

@@ -67,11 +67,11 @@ pub(crate) fn config(root: &Path, use_cases: &[&str]) -> Config {
 }
 
 pub(crate) fn start(config: &Config) -> RunningServer {
-    config.guests.start(&config.server, |_| ()).unwrap()
+    config.guests.start(&config.server, None, |_| ()).unwrap()
 }
 
 pub(crate) fn start_error(config: &Config) -> StartError {
-    config.guests.start(&config.server, |_| ()).err().unwrap()
+    config.guests.start(&config.server, None, |_| ()).err().unwrap()
 }
 
 /// A user of a use case.
