@@ -47,6 +47,7 @@ Example:
 /// Text of `sotto --version`, which bug reports should contain.
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     let features = [
+        ("gpu", cfg!(feature = "gpu")),
         ("ohttp", cfg!(feature = "ohttp")),
         ("opentelemetry", cfg!(feature = "opentelemetry")),
         ("parquet", cfg!(feature = "parquet")),

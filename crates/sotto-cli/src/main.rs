@@ -22,6 +22,7 @@
 
 mod apple;
 mod calibration;
+mod cards;
 mod cli;
 mod connect_args;
 mod download;

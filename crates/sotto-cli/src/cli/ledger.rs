@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// Whether this build has the features of a usual one.
 const IS_USUAL: bool = cfg!(all(feature = "schemes", feature = "parquet", feature = "zstd"))
-    && !cfg!(any(feature = "ohttp", feature = "opentelemetry"));
+    && !cfg!(any(feature = "gpu", feature = "ohttp", feature = "opentelemetry"));
 
 /// Every verb by its full name, the command itself first.
 fn verbs() -> Vec<(String, Command)> {

@@ -4,6 +4,7 @@
 mod logging;
 pub(crate) mod startup;
 
+use crate::cards;
 use crate::failure::{Failure, Result};
 use crate::screen::{Report, Screen};
 use schemars::JsonSchema;
@@ -40,6 +41,13 @@ A pass over a table is fastest on huge pages (2 MiB). Mapped files have them on 
 Elsewhere a table is copied to memory that has them, as long as copies take at most half of the memory \
 (--residency, --copy-memory-mib). The startup message, the log and the metric sotto_table_bytes say where \
 each table is.
+
+With --gpu a graphics card makes the passes of simplepir, doublepir, ypir, ypir-sp and the other schemes \
+whose table is a matrix of bytes: `cargo build --release -p sotto-cli --features gpu` builds for it, and \
+`sotto doctor` names the cards. A new epoch is copied beside the current one, so tables take up to twice \
+their bytes of the card's memory. The processor makes the passes over a table that does not fit, of another \
+scheme, or after the card failed: startup message, log and the metric sotto_accelerated_bytes say so. A card \
+makes one pass for up to 128 queries of simplepir or doublepir, if --batch-queries allows as many.
 
 A scheme such as dpf queries two servers, and hides a row from each as long as they do not collude. \
 Different operators must run them: serve the same image under --role 0 here and under --role 1 elsewhere. \
@@ -179,6 +187,14 @@ pub(crate) struct Serve {
     /// the machine's]
     #[arg(long, value_name = "MIB")]
     copy_memory_mib: Option<u64>,
+    /// Have a graphics card make the passes over tables whose scheme is a matrix of bytes and that fit
+    /// its memory, with the same answers; needs a build with --features gpu
+    #[arg(long)]
+    gpu: bool,
+    /// Memory of the card that tables may take, two epochs of each together, in MiB [default: as much
+    /// as its driver gives]
+    #[arg(long, value_name = "MIB")]
+    gpu_memory_mib: Option<u64>,
     /// Serve images without checking their digests first: at once, and damaged ones too
     #[arg(long)]
     skip_image_check: bool,
@@ -198,7 +214,7 @@ impl Serve {
         let kernels = crate::calibration::use_kernel_shapes();
         // Failed output is no reason not to serve.
         let watch = move |at: &OpeningProgress| drop(screen.print_text(at.to_string()));
-        let running = guests.start(&config, None, watch)?;
+        let running = guests.start(&config, cards::accelerator(&config)?, watch)?;
         screen.print(startup::report(&config, &running, &stacks, &kernels))?;
         let shutdown = running
             .run_until_signal()
@@ -239,6 +255,8 @@ impl Serve {
         }
         config.static_dir = self.static_dir.clone().or(config.static_dir);
         config.skip_image_check |= self.skip_image_check;
+        config.gpu |= self.gpu;
+        config.gpu_memory_mib = self.gpu_memory_mib.unwrap_or(config.gpu_memory_mib);
         config.residency = self.residency.unwrap_or(config.residency);
         config.copy_memory_mib = self.copy_memory_mib.unwrap_or(config.copy_memory_mib);
         config.allow_origins.extend(self.allow_origins.iter().cloned());

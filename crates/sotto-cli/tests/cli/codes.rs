@@ -32,6 +32,13 @@ fn usage_is_2() {
     sotto(&["get", "--server", "http://x", "--table", "t", "--row", "0"]).fails(2, &["HOME", "--cache"]);
 }
 
+/// A build without graphics cards reports what the flag needs, and serves nothing.
+#[cfg(not(feature = "gpu"))]
+#[test]
+fn a_build_without_graphics_cards_says_so() {
+    run("serve tables --gpu").fails(2, &["cannot use graphics cards", "--features gpu"]);
+}
+
 #[test]
 fn bad_input_is_3() {
     let folder = Folder::new();

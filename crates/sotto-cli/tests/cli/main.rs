@@ -9,6 +9,7 @@
 //! | [`encode`] | bad source files, tables in parts, plans, folders of every kind of table |
 //! | [`updates`] | changes of tables, and keyword tables |
 //! | [`batch`] | several rows, bits, or values of several keys, in one round |
+//! | `cards` | passes on a graphics card (feature `gpu`) |
 //! | [`schemes`] | variants, streams, two servers, symmetric tables |
 //! | [`state`] | durable state: from call to call, copied, and of two servers |
 //! | [`silence`] | traffic does not depend on what is looked up |
@@ -33,6 +34,8 @@
 
 mod apple;
 mod batch;
+#[cfg(feature = "gpu")]
+mod cards;
 mod codes;
 mod doctor;
 mod documents;

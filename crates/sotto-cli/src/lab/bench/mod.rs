@@ -63,6 +63,9 @@ pub(crate) struct Bench {
     /// Number of clients of `bench server`, which query without a pause
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
     clients: u16,
+    /// Have a graphics card make the passes of `bench server`; needs a build with --features gpu
+    #[arg(long)]
+    gpu: bool,
     /// Load of `bench overload` and `bench soak`, as a multiple of the server's capacity [default:
     /// 10, and 0.5]
     #[arg(long, value_name = "X", value_parser = parse_load_factor)]
@@ -143,7 +146,8 @@ impl Bench {
             let dir = Path::new(dir);
             match first.as_str() {
                 "server" => {
-                    let report = server::throughput(dir, usize::from(self.clients), &options, screen)?;
+                    let report =
+                        server::throughput(dir, usize::from(self.clients), self.gpu, &options, screen)?;
                     return self.report(&report.table(), &report);
                 }
                 "overload" => {

@@ -8,6 +8,7 @@
 //! its capacity. Then requests arrive at a multiple of that rate, each at its time, whether or not the
 //! previous ones were answered. Every refusal has to name a time to retry.
 
+use crate::cards;
 use crate::failure::{Failure, Result};
 use crate::lab::bench::load::{
     BUSY, Counters, LoadGenerator, PASS, QUEUE, ReplyTimes, http, image_of_one_server, median, percentile,
@@ -23,6 +24,9 @@ use sotto_server::{Server, ServerConfig, TableConfig};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+/// Maximum number of queries in a pass of a graphics card.
+const CARD_PASS: usize = 128;
 
 /// Number of alternating measurements of each setting, of which the figures are medians.
 const ROUNDS: usize = 5;
@@ -48,6 +52,9 @@ pub(crate) struct ThroughputReport {
     row_bytes: u64,
     server_threads: usize,
     backend: &'static str,
+    /// The graphics card that made the passes, with `--gpu`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<String>,
     answers_checked: u64,
     figures: Vec<ThroughputRow>,
 }
@@ -67,8 +74,9 @@ impl ThroughputReport {
                 units::digits(figure.slowest_of_20_ms),
             ]
         });
+        let device = self.device.as_ref().map(|device| format!(", passes on {device}")).unwrap_or_default();
         format!(
-            "Table {}: {} rows of {} bytes, {}; server on {} thread(s), {} kernels; over HTTP on loopback.\n\n{}\n\n\
+            "Table {}: {} rows of {} bytes, {}; server on {} thread(s), {} kernels{device}; over HTTP on loopback.\n\n{}\n\n\
              took: mean number of queries that shared a pass over the table. Medians of {ROUNDS} rounds in\n\
              turns; {} answers, each equal to the first answer to its query.",
             self.table,
@@ -88,6 +96,7 @@ impl ThroughputReport {
 pub(crate) fn throughput(
     dir: &Path,
     clients: usize,
+    gpu: bool,
     options: &Options,
     screen: Screen,
 ) -> Result<ThroughputReport> {
@@ -96,10 +105,14 @@ pub(crate) fn throughput(
     let image = TableDir::open(dir).and_then(|dir| dir.open_latest())?;
     let catalog = image.catalog().clone();
     let threads = options.threads.unwrap_or(1);
+    let accelerator = cards::accelerator(&ServerConfig { gpu, ..ServerConfig::default() })?;
+    let device = accelerator.as_ref().map(|accelerator| accelerator.to_string());
+    let most = if gpu { CARD_PASS } else { ServerConfig::default().batch.max_queries };
     let start = |max_queries, role| {
         let mut config = ServerConfig {
             tables: vec![TableConfig::path(image.path())],
             role,
+            gpu,
             threads,
             reload_seconds: 0,
             ..ServerConfig::on_free_ports()
@@ -107,11 +120,10 @@ pub(crate) fn throughput(
         config.batch.max_queries = max_queries;
         config.request_memory_mib = config.request_memory_mib.max(4096);
         config.deadline_ms = 60_000;
-        let server = Server::start(&config)?;
+        let server = Server::start_watched(&config, Vec::new(), accelerator.clone(), |_| ())?;
         read_through(&server)?;
         Ok(server)
     };
-    let most = ServerConfig::default().batch.max_queries;
     let (alone, shared) = (start(1, 0)?, start(most, 0)?);
     let others = (1..u8::try_from(catalog.servers).unwrap_or(u8::MAX)).map(|role| start(most, role));
     let others = others.collect::<Result<Vec<_>>>()?;
@@ -162,6 +174,7 @@ pub(crate) fn throughput(
         row_bytes: catalog.row_bytes,
         server_threads: threads,
         backend: sotto_math::machine::backend(),
+        device,
         answers_checked: rounds.iter().flatten().map(|(replies, _)| replies.admitted.len() as u64).sum(),
         figures: figures.collect(),
     })

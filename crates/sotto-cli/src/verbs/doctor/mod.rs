@@ -190,6 +190,8 @@ fn check_machine(findings: &mut Findings) {
         ),
     }
     memory(findings);
+    #[cfg(feature = "gpu")]
+    cards(findings);
     files(findings);
     match crate::unix_time() {
         now @ ..BUILT => findings.problem(
@@ -245,6 +247,34 @@ fn memory(findings: &mut Findings) {
     let swap = fs::read_to_string("/proc/swaps").map_or(0, |text| text.lines().count().saturating_sub(1));
     if swap > 0 {
         findings.note(about, "swap is on", "encrypt swap or turn it off: keys in memory may reach the disk");
+    }
+}
+
+/// The graphics cards, each of which is opened.
+#[cfg(feature = "gpu")]
+fn cards(findings: &mut Findings) {
+    let about = "graphics card";
+    let cards = sotto_gpu::Card::find();
+    if cards.is_empty() {
+        let remedy = "install the card's driver with Vulkan, or serve without --gpu";
+        return findings.note(about, "none with a driver is found", remedy);
+    }
+    for card in cards {
+        match card.open() {
+            Err(error) => findings.problem(
+                about,
+                format!("{card}: {error}"),
+                "renew the driver, or serve without --gpu",
+            ),
+            Ok(_) if card.is_software() => {
+                let found = format!("{card} is the processor, slower than without --gpu");
+                findings.note(about, found, "install the card's own driver, if there is one");
+            }
+            Ok(gpu) => {
+                let buffer = units::bytes(gpu.max_buffer_bytes());
+                findings.good(about, format!("{card}, buffers of at most {buffer}"));
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use sotto_catalog::{Catalog, PublicKey, Stack, TableKind, TableName};
 use sotto_core::Epoch;
 use sotto_db::TablePlacement;
+use sotto_server::table_epoch::PassMaker;
 use sotto_server::{RunningServer, SelfSignedCertificate, ServerConfig, TableEpoch, TableStatus};
 
 /// What is served, and where. The list of tables is dropped here: a table that it held would
@@ -37,6 +38,7 @@ pub(super) fn report(
     for table in own.iter().chain(shards.iter().filter(|table| table.live().is_none())) {
         lines.push(table.line());
         lines.extend(table.residence());
+        lines.extend(table.pass_maker());
     }
     for (stack, key) in stacks {
         let (name, tables) = (&stack.stack, stack.shards.len());
@@ -115,6 +117,9 @@ enum ServedTable {
         role: u8,
         /// Where the table is in memory, once that is decided.
         resident: Option<Resident>,
+        /// Who makes the passes, with `--gpu`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        passes: Option<Passes>,
         /// Public key that signed the catalog.
         public_key: String,
     },
@@ -130,6 +135,17 @@ struct Resident {
     huge_share: Option<f64>,
     /// Reason for the place.
     why: String,
+}
+
+/// Who makes the passes over a table.
+#[derive(Serialize, JsonSchema)]
+struct Passes {
+    /// The graphics card and its driver; `null` if the processor makes them.
+    device: Option<String>,
+    /// Bytes of the table in the card's memory.
+    bytes: u64,
+    /// Reason why the processor makes them.
+    why: Option<String>,
 }
 
 /// A stack at the start of a server.
@@ -193,6 +209,16 @@ impl StartupTable {
         Some(format!("table {}: {} {residence}", live.catalog().table, units::bytes(residence.bytes)))
     }
 
+    /// Who makes the passes, if the server has an accelerator.
+    fn pass_maker(&self) -> Option<String> {
+        let live = self.live()?;
+        let passes = match live.pass_maker()? {
+            PassMaker::Accelerator { device, bytes } => format!("on {device}, {}", units::bytes(bytes)),
+            PassMaker::Processor(why) => format!("by the processor: {why}"),
+        };
+        Some(format!("table {}: passes {passes}", live.catalog().table))
+    }
+
     fn next(&self, public: &str, own: Option<&SelfSignedCertificate>) -> Option<String> {
         let live = self.live()?;
         let (catalog, role) = (live.catalog(), u32::from(live.pin().server));
@@ -235,7 +261,17 @@ impl StartupTable {
             servers: catalog.servers,
             role: live.pin().server,
             resident: live.residence().map(Resident::from),
+            passes: live.pass_maker().map(Passes::from),
             public_key: live.public_key().to_string(),
+        }
+    }
+}
+
+impl From<PassMaker> for Passes {
+    fn from(maker: PassMaker) -> Self {
+        match maker {
+            PassMaker::Accelerator { device, bytes } => Passes { device: Some(device), bytes, why: None },
+            PassMaker::Processor(why) => Passes { device: None, bytes: 0, why: Some(why) },
         }
     }
 }
