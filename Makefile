@@ -126,16 +126,20 @@ dudect: toolchain ## the same by the clock, with this machine's kernels; advisor
 
 # Not a stage of `test`: it builds wgpu and its shader compiler, which takes minutes.
 GPU := --locked -p sotto-gpu --features wgpu
-gpu: toolchain ## the pass on graphics cards, on each that is found and on a driver of software, compared with the processor's
+gpu: toolchain ## the pass on graphics cards and the command with it, on each that is found and on a driver of software, compared with the processor's
 	@compgen -G '/usr/share/vulkan/icd.d/*.json' > /dev/null || compgen -G '/etc/vulkan/icd.d/*.json' > /dev/null || [ "$$(uname)" != Linux ] || [ -n "$${VK_DRIVER_FILES:-}" ] || { echo "no Vulkan driver is found: apt-get install mesa-vulkan-drivers"; exit 2; }
 	$(CARGO) clippy $(GPU) --all-targets -- -D warnings
 	$(CARGO) test $(GPU)
+	$(CARGO) $(UNIT),sotto-cli/gpu --test cli -- graphics_card
 
 gpu-carry: toolchain ## what lab/gpu/check.sh runs on a machine with a card, in target/gpu
 	$(CARGO) build $(GPU) --example measure --test cards
+	$(CARGO) build --locked --release -p sotto-cli --no-default-features --features gpu --bin sotto
 	mkdir -p $(TARGET_DIR)/gpu
 	cp $(TARGET_DIR)/debug/examples/measure $(TARGET_DIR)/gpu/measure
+	cp $(TARGET_DIR)/release/sotto $(TARGET_DIR)/gpu/sotto
 	cp "$$($(CARGO) test $(GPU) --test cards --no-run 2>&1 | sed -n 's/.*cards.*(\(.*\))$$/\1/p')" $(TARGET_DIR)/gpu/cards
+	strip $(TARGET_DIR)/gpu/*
 
 # Not a stage of `test`: it builds a release of every scheme, which takes minutes.
 python: toolchain ## the Python package: a wheel, its tests and its types, in a fresh environment
