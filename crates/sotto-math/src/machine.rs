@@ -55,6 +55,12 @@ pub fn backend() -> &'static str {
     kernels().name()
 }
 
+/// Whether scans of byte matrices use tiles of bytes (AMX), which multiply the planes of some forty
+/// queries in the time in which a core reads the matrix.
+pub fn has_tiles() -> bool {
+    backend() == "amx"
+}
+
 /// Reads all bytes once, in order, as fast as the backend can, and returns their checksum.
 ///
 /// A scan is compared with this time: no scan of a matrix larger than the caches can be faster. The

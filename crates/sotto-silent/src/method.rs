@@ -408,9 +408,10 @@ pub type SessionOf<M> = <<M as Method>::Keys as RegisteredKeys<M>>::Session;
 /// parts.
 #[cfg(feature = "server")]
 pub trait MatrixServer<M: Method>: Sized + Send + Sync + 'static {
-    /// Queries in one pass.
+    /// Queries in one pass of a processor without tiles of bytes.
     const BATCH: usize;
-    /// Queries in one pass of an accelerator, of which the processor does the rest of the work.
+    /// Queries in one pass of an accelerator, of which the processor does the rest of the work, or of a
+    /// processor with tiles of bytes.
     const ACCELERATED_BATCH: usize = 32;
     /// The section that answers are computed from, and that parts divide.
     const SECTION: Section = Section::Resident;
