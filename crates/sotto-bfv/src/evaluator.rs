@@ -9,6 +9,7 @@ use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::keyswitch::lower;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Ciphertext, Pow2, RotationKey, Scratch};
+use sotto_lattice::threads::{both, items_per_thread, worth_sharing};
 use std::ops::Range;
 
 /// The evaluation keys of a client, ready for key switching.
@@ -83,23 +84,39 @@ impl Evaluator<'_> {
     }
 
     /// Expands a ciphertext of coefficients: each of the first `count` coefficients to a ciphertext
-    /// of its own.
+    /// of its own. Threads of the current pool take branches of the tree.
     pub fn expand(&self, query: Ciphertext, count: usize) -> Vec<Ciphertext> {
-        let mut leaves = vec![query];
-        for round in &self.keys.rounds {
-            let splits = count.saturating_sub(leaves.len()).min(leaves.len());
-            let split = |scratch: &mut Scratch, (i, c): (usize, &mut Ciphertext)| {
-                if i < splits {
-                    return Some(round.split(self.ring, c, scratch));
-                }
-                round.fold(self.ring, c, scratch);
-                None
-            };
-            let odd: Vec<Ciphertext> =
-                leaves.par_iter_mut().enumerate().map_init(|| self.scratch(), split).flatten().collect();
-            leaves.extend(odd);
+        let mut leaves = self.branch([0, 0], query, count, &mut self.scratch());
+        leaves.sort_unstable_by_key(|(index, _)| *index);
+        leaves.into_iter().map(|(_, leaf)| leaf).collect()
+    }
+
+    /// Expands node `index` of a round, which stands for coefficients `index`, `index + 2^round`,
+    /// `index + 2 2^round` and so on.
+    fn branch(
+        &self,
+        [round, index]: [usize; 2],
+        mut c: Ciphertext,
+        count: usize,
+        scratch: &mut Scratch,
+    ) -> Vec<(usize, Ciphertext)> {
+        let Some(key) = self.keys.rounds.get(round) else { return vec![(index, c)] };
+        let (next, odd_index) = (round + 1, index + (1 << round));
+        if odd_index >= count {
+            key.fold(self.ring, &mut c, scratch);
+            return self.branch([next, index], c, count, scratch);
         }
-        leaves.truncate(count);
+        let odd = key.split(self.ring, &mut c, scratch);
+        let (mut leaves, others) = if worth_sharing(round, (count - index) >> round) {
+            both(
+                || self.branch([next, index], c, count, scratch),
+                || self.branch([next, odd_index], odd, count, &mut self.scratch()),
+            )
+        } else {
+            let leaves = self.branch([next, index], c, count, scratch);
+            (leaves, self.branch([next, odd_index], odd, count, scratch))
+        };
+        leaves.extend(others);
         leaves
     }
 
@@ -111,14 +128,17 @@ impl Evaluator<'_> {
         self.relinearized(&self.product_sum(pairs), scratch)
     }
 
-    /// Sums products of ciphertexts, to a ciphertext of three parts.
+    /// Sums products of ciphertexts, to a ciphertext of three parts. Threads of the current pool take
+    /// ranges of the products.
     pub fn product_sum(&self, pairs: &[[&Ciphertext; 2]]) -> Ciphertext {
         let level = pairs.first().map_or(self.ring.top(), |[a, _]| a.level());
-        let mut product = Ciphertext::zero(self.ring, level, 3);
-        if !pairs.is_empty() {
+        let some = |pairs: &[[&Ciphertext; 2]]| {
+            let mut product = Ciphertext::zero(self.ring, level, 3);
             tensor(self.ring, pairs, &mut product);
-        }
-        product
+            vec![product]
+        };
+        let sums = pairs.par_chunks(items_per_thread(pairs.len())).map(some).collect();
+        self.added(sums).pop().unwrap_or_else(|| Ciphertext::zero(self.ring, level, 3))
     }
 
     /// Relinearizes a product of three parts to two; zero without the key.

@@ -186,14 +186,15 @@ fn prepare<F: Family>(
 ) -> Result<ExpandedQuery> {
     let (params, ring) = (table.params(), &table.params().ring);
     let level = ring.top();
-    let cipher = |(i, body): (u64, &Vec<u64>)| {
-        let mask = ring.mask(level, &query.seed, QUERY_MASKS, i);
+    let cipher = |(i, body): (usize, &Vec<u64>)| {
+        let mask = ring.mask(level, &query.seed, QUERY_MASKS, i as u64);
         match body.len() == mask.len() {
             true => Ok(Ciphertext::new(ring, level, &[body, &mask])),
             false => Err(PeerMisbehaved::NotCanonical("query").into()),
         }
     };
-    let ciphers = (0..).zip(&query.bodies).map(cipher).collect::<Result<Vec<_>>>()?;
+    let bodies = query.bodies.par_iter().enumerate();
+    let ciphers = bodies.map(cipher).collect::<Result<Vec<_>>>()?;
     let SelectorSet { tables, second_dimension } = params.method.select(&evaluator(params, session), ciphers);
     let rows = |selectors: &Vec<Ciphertext>| selectors.len() == params.layout.rows;
     if tables.len() != params.layout.tables() || !tables.iter().all(rows) {

@@ -32,6 +32,7 @@ use sotto_lattice::pack;
 use sotto_lattice::rgsw::RgswCiphertext;
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_lattice::scratch::Scratch;
+use sotto_lattice::threads::items_per_thread;
 use sotto_math::modulus_pair::round_to_bits;
 use sotto_math::tiles::{self, SelectorBuffer, Selectors, WordFormat};
 use std::ops::Range;
@@ -129,7 +130,7 @@ impl<F> CubeTable<F> {
         let mut sums: Vec<Vec<u64>> = queries.iter().map(buffer).collect();
 
         // One range of blocks per thread: more streams at once would slow the memory down.
-        let blocks_per_task = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
+        let blocks_per_task = items_per_thread(layout.blocks());
         let mut parts: Vec<Vec<&mut [u64]>> = Vec::new();
         for sums in &mut sums {
             for (i, part) in sums.chunks_mut(blocks_per_task * block_words).enumerate() {

@@ -17,6 +17,7 @@ use crate::automorphism::AutomorphismKey;
 use crate::ciphertext::Ciphertext;
 use crate::ring::{ModulusLevel, Ring};
 use crate::scratch::Scratch;
+use crate::threads::{both, worth_sharing};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -301,26 +302,6 @@ impl<F> ExpansionTree<'_, F> {
             self.node(j + 1, odd_rho, odd, odds, tools, leaves);
         }
     }
-}
-
-#[cfg(feature = "server")]
-use rayon::join as both;
-
-#[cfg(not(feature = "server"))]
-fn both<A, B>(a: impl FnOnce() -> A, b: impl FnOnce() -> B) -> (A, B) {
-    (a(), b())
-}
-
-/// Whether half of a node's leaves are enough work for another thread, and other threads do not
-/// have enough yet.
-///
-/// Sharing costs working memory of a few megabytes, so it stops at some eight branches per thread.
-fn worth_sharing(j: usize, leaves: usize) -> bool {
-    #[cfg(feature = "server")]
-    let threads = rayon::current_num_threads();
-    #[cfg(not(feature = "server"))]
-    let threads = 1;
-    threads > 1 && leaves >= 8 && 1usize << j < 8 * threads
 }
 
 /// Number of levels below a node of `count` leaves.

@@ -47,11 +47,12 @@
 //! | [`inspiring`] | InspiRING packing of LWE samples, with two keys, by digits known beforehand |
 //! | [`bgv`] | BGV and BFV: several primes, levels, slots that multiply and rotate, expansion |
 //! | [`scratch`] | the working memory of all these |
+//! | [`threads`] | how one answer is split among the threads of the current pool |
 //! | [`buffer_pool`] | buffers that one answer leaves to the next, words that start on a cache line |
 //!
 //! Ciphertexts are `(a, b)` with `b = a s + e + m`: the phase is `b - a s`; those of [`bgv`] are
 //! `(c0, c1)` or `(c0, c1, c2)` with the phase `c0 + c1 s + c2 s^2`. The feature `server` lets
-//! expansion use the current rayon pool.
+//! expansion, rotations and passes use the current rayon pool.
 #![forbid(unsafe_code)]
 
 pub mod automorphism;
@@ -73,3 +74,4 @@ pub mod ring;
 pub mod scratch;
 pub mod secret;
 pub mod security;
+pub mod threads;

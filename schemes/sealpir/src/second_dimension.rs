@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use sotto_bfv::evaluator::{ColumnSums, Evaluator};
 use sotto_lattice::bgv::table_product::product_sum;
 use sotto_lattice::bgv::{AnswerBits, Ciphertext, Scratch};
+use sotto_lattice::threads::items_per_thread;
 use zeroize::Zeroizing;
 
 impl ExpandedSelectors {
@@ -76,7 +77,8 @@ impl ExpandedSelectors {
         sums.par_iter().map_init(|| evaluator.scratch(), one).collect()
     }
 
-    /// The plaintexts of the sums, times the second selectors.
+    /// The plaintexts of the sums, times the second selectors. Threads of the current pool take
+    /// ranges of the sums.
     fn selected(
         &self,
         evaluator: &Evaluator<'_>,
@@ -84,20 +86,23 @@ impl ExpandedSelectors {
         pairs: &[[&Ciphertext; 2]],
     ) -> Vec<Ciphertext> {
         let level = evaluator.ring.top();
-        let mut values: Vec<Vec<Zeroizing<Vec<u64>>>> = vec![Vec::new(); PLAINTEXTS];
-        for [_, sum] in pairs {
-            let plaintexts = digits::split(evaluator.ring, bits, self.set.bits, sum);
-            values.iter_mut().zip(plaintexts).for_each(|(values, plaintext)| {
-                values.push(evaluator.ring.from_plain(level, &plaintext));
-            });
-        }
-        let second: Vec<&Ciphertext> = pairs.iter().map(|[second, _]| *second).collect();
-        let one = |values: &Vec<Zeroizing<Vec<u64>>>| {
-            let rows: Vec<&[u64]> = values.iter().map(|values| values.as_slice()).collect();
-            let mut out = Ciphertext::zero(evaluator.ring, level, 2);
-            product_sum(evaluator.ring, &second, &rows, &mut out);
-            out
+        let some = |pairs: &[[&Ciphertext; 2]]| {
+            let mut values: Vec<Vec<Zeroizing<Vec<u64>>>> = vec![Vec::new(); PLAINTEXTS];
+            for [_, sum] in pairs {
+                let plaintexts = digits::split(evaluator.ring, bits, self.set.bits, sum);
+                values.iter_mut().zip(plaintexts).for_each(|(values, plaintext)| {
+                    values.push(evaluator.ring.from_plain(level, &plaintext));
+                });
+            }
+            let second: Vec<&Ciphertext> = pairs.iter().map(|[second, _]| *second).collect();
+            let one = |values: &Vec<Zeroizing<Vec<u64>>>| {
+                let rows: Vec<&[u64]> = values.iter().map(|values| values.as_slice()).collect();
+                let mut out = Ciphertext::zero(evaluator.ring, level, 2);
+                product_sum(evaluator.ring, &second, &rows, &mut out);
+                out
+            };
+            values.iter().map(one).collect()
         };
-        values.iter().map(one).collect()
+        evaluator.added(pairs.par_chunks(items_per_thread(pairs.len())).map(some).collect())
     }
 }

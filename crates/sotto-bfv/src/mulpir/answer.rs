@@ -11,6 +11,7 @@ use sotto_lattice::bgv::bfv::{relinearize, split};
 use sotto_lattice::bgv::keyswitch::lower;
 use sotto_lattice::bgv::{Ciphertext, Scratch, SlotRing};
 use sotto_lattice::buffer_pool::BufferPool;
+use sotto_lattice::threads::items_per_thread;
 use sotto_math::tiles::{self, SelectorBuffer, Selectors, WordFormat};
 
 /// Selectors that are stored together, and columns that are extracted together.
@@ -173,7 +174,7 @@ impl RingContext {
         }
         drop(selectors);
         let block_words = layout.cols() * 2 * 8;
-        let blocks_per_task = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
+        let blocks_per_task = items_per_thread(layout.blocks());
         let mut sums = self.tools.sums.take().unwrap_or_default();
         sums.resize(block_words * layout.blocks(), 0);
         let tiles = bytes.par_chunks(blocks_per_task * layout.block_bytes());

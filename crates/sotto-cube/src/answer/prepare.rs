@@ -16,6 +16,7 @@ use sotto_lattice::pack;
 use sotto_lattice::rgsw::RgswCiphertext;
 use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::scratch::Scratch;
+use sotto_lattice::threads::store_rows;
 use sotto_math::tiles::Selectors;
 use std::sync::Arc;
 
@@ -41,10 +42,6 @@ impl ExpandedQuery {
     }
 }
 
-/// Selectors that are stored in the scan's layout together: four of two components are 512
-/// contiguous bytes.
-const TOGETHER: usize = 4;
-
 /// The value that a leaf of the expansion becomes.
 enum LeafValue {
     /// A selector modulo q, or n ciphertexts of it in the matrix form.
@@ -65,14 +62,7 @@ impl<F> CubeTable<F> {
         let buffer = self.buffers.selectors.take().unwrap_or_default();
         let mut selector_tiles = Selectors::in_buffer(&self.words, layout, self.params.rank() + 1, buffer);
         let selectors: Vec<&Ciphertext> = selectors.iter().flatten().collect();
-        let parts: Vec<_> = selector_tiles.parts(rayon::current_num_threads()).collect();
-        parts.into_par_iter().for_each(|mut part| {
-            for (i, some) in selectors.chunks(TOGETHER).enumerate() {
-                let polynomials: Vec<&[u64]> =
-                    some.iter().flat_map(|selector| selector.components()).collect();
-                part.set_rows(i * TOGETHER, &polynomials);
-            }
-        });
+        store_rows(&mut selector_tiles, &selectors, |selector| selector.components());
         let bits = self.params.bits(session, rows)?;
         Ok(ExpandedQuery {
             selectors: selector_tiles,

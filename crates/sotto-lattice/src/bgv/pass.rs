@@ -1,6 +1,7 @@
 //! The pass over a table of values, on the threads of the current pool.
 
 use super::table_product::TableProduct;
+use crate::threads::items_per_thread;
 use rayon::prelude::*;
 use sotto_math::tiles::Selectors;
 
@@ -38,7 +39,7 @@ pub fn pass_in(
         };
         let mut sums: Vec<Vec<u64>> = queries.iter().map(|_| one()).collect();
         // One range of blocks per thread: more streams at once would slow the memory down.
-        let blocks_each = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
+        let blocks_each = items_per_thread(layout.blocks());
         let part_count = layout.blocks().div_ceil(blocks_each);
         let mut parts: Vec<Vec<&mut [u64]>> = (0..part_count).map(|_| Vec::new()).collect();
         for sums in &mut sums {

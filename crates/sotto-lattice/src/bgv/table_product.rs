@@ -16,7 +16,13 @@ use super::ring::{Level, SlotRing};
 use super::rns::RnsRing;
 use crate::buffer_pool::AlignedWords;
 use crate::scratch::sum_of_products;
-use sotto_math::tiles::{self, SelectorBuffer, Selectors, TileLayout, TilePiece, WordFormat};
+#[cfg(feature = "server")]
+use crate::threads::{items_per_thread, store_rows};
+#[cfg(feature = "server")]
+use rayon::prelude::*;
+#[cfg(feature = "server")]
+use sotto_math::tiles::SelectorBuffer;
+use sotto_math::tiles::{self, Selectors, TileLayout, TilePiece, WordFormat};
 use std::ops::Range;
 
 /// Columns that are multiplied together where rows come as coefficients: they share the reads of
@@ -110,6 +116,7 @@ impl TableProduct {
     ///
     /// # Panics
     /// If there is not one ciphertext for each row, or one is of another level or has other parts.
+    #[cfg(feature = "server")]
     pub fn selectors(&self, ciphers: &[Ciphertext]) -> Vec<Selectors> {
         self.selectors_in(ciphers, &SelectorBuffer::default)
     }
@@ -118,6 +125,7 @@ impl TableProduct {
     ///
     /// # Panics
     /// As [`selectors`](Self::selectors).
+    #[cfg(feature = "server")]
     pub fn selectors_in(
         &self,
         ciphers: &[Ciphertext],
@@ -130,12 +138,7 @@ impl TableProduct {
         );
         let of_limb = |(limb, form): (usize, &WordFormat)| {
             let mut selectors = Selectors::in_buffer(form, &self.layout, self.parts, buffers());
-            // Four of them are 512 contiguous bytes.
-            for (i, some) in ciphers.chunks(4).enumerate() {
-                let parts = |c| (0..self.parts).map(move |part| Ciphertext::limb(c, part, limb));
-                let polynomials: Vec<&[u64]> = some.iter().flat_map(parts).collect();
-                selectors.set_rows(4 * i, &polynomials);
-            }
+            store_rows(&mut selectors, ciphers, |c| (0..self.parts).map(move |part| c.limb(part, limb)));
             selectors
         };
         self.forms.iter().enumerate().map(of_limb).collect()
@@ -218,10 +221,11 @@ impl TableProduct {
     }
 
     /// Extracts the ciphertexts of some columns from the sums of all blocks modulo each prime. The
-    /// sums are those of `width` columns.
+    /// sums are those of `width` columns. Each thread of the current pool takes a range of the columns.
     ///
     /// # Panics
     /// If there are not all sums, or no such columns.
+    #[cfg(feature = "server")]
     pub fn columns<R: SlotRing>(
         &self,
         rns: &RnsRing<R>,
@@ -229,9 +233,14 @@ impl TableProduct {
         width: usize,
         cols: Range<usize>,
     ) -> Vec<Ciphertext> {
-        let mut out = vec![self.column(rns); cols.len()];
-        self.columns_into(sums, width, cols.start, &mut out);
-        out
+        let each = items_per_thread(cols.len());
+        let some = |first: usize| {
+            let column = |_| Ciphertext::unfilled(rns, self.level, self.parts);
+            let mut out: Vec<Ciphertext> = (first..cols.end.min(first + each)).map(column).collect();
+            self.columns_into(sums, width, first, &mut out);
+            out
+        };
+        cols.clone().into_par_iter().step_by(each).flat_map_iter(some).collect()
     }
 
     /// Makes a ciphertext of zeros with the shape of a column.

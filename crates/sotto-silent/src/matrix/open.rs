@@ -4,6 +4,7 @@ use super::records::Records;
 use crate::pieces::PartSection;
 use rayon::prelude::*;
 use sotto_core::{AcceleratorSlot, PassQuery, RecordSource};
+use sotto_lattice::threads::items_per_thread;
 use sotto_math::matrix::{PANEL_ROWS, PanelLayout, QueryPlanes, scan_planes, scan_u32};
 use std::sync::Arc;
 
@@ -89,7 +90,7 @@ pub fn times<W: Copy + Default + Send + Sync>(
     scan: ScanKernel<W>,
 ) -> Vec<Vec<W>> {
     // One range per thread: more streams at once slow the memory down.
-    let stretch = layout.panels().div_ceil(rayon::current_num_threads()).max(1);
+    let stretch = items_per_thread(layout.panels());
     let parts: Vec<Vec<Vec<W>>> = panels
         .par_chunks(stretch * layout.panel_bytes())
         .map(|part| {

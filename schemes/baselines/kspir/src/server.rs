@@ -22,6 +22,7 @@ use sotto_lattice::keyswitch::lower;
 use sotto_lattice::rgsw::RgswCiphertext;
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_lattice::scratch::Scratch;
+use sotto_lattice::threads::{items_per_thread, store_rows};
 use sotto_math::tiles::{Selectors, TileLayout, WordFormat, gather, scan};
 use sotto_silent::MatrixServer;
 use sotto_silent::message::{Field, Format, Partial, PartialFormat, Query};
@@ -139,9 +140,7 @@ impl MatrixServer<KsPir> for Server {
         let vector = Ciphertext::new(ring, ModulusLevel::Full, &a, std::iter::once(vector.as_slice()));
         let rotated = self.rotated(session, &vector);
         let mut selectors = Selectors::new(&self.words, &self.layout, COMPS);
-        for (row, c) in rotated.iter().enumerate() {
-            selectors.set_rows(row, &[c.comp(0), c.comp(1)]);
-        }
+        store_rows(&mut selectors, &rotated, |c| c.components());
         let masks = MaskSource { first: 1, ..masks };
         let power = RgswCiphertext::assemble(ring, ModulusLevel::Main, [&gadget(&FOLD)?; 2], 1, &rows, masks);
         Ok(ExpandedQuery { session: session.clone(), selectors, power })
@@ -154,7 +153,7 @@ impl MatrixServer<KsPir> for Server {
         let selectors: Vec<&Selectors> = queries.iter().map(|query| &query.selectors).collect();
         let (table, _) = self.held.rest(0).split_at(layout.bytes() as usize);
         // One range of blocks per thread: more streams at once slow the memory down.
-        let per_thread = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
+        let per_thread = items_per_thread(layout.blocks());
         let part = |(i, part): (usize, &[u8])| {
             let blocks = i * per_thread..i * per_thread + part.len() / layout.block_bytes();
             let mut sums = vec![vec![0; blocks.len() * layout.cols() * COMPS * 8]; queries.len()];

@@ -13,6 +13,7 @@ use crate::message::{Answer, Query};
 use rayon::prelude::*;
 use sotto_core::Result;
 use sotto_lattice::bgv::{Ciphertext, CoefficientFormat, RnsRing, SlotRing};
+use sotto_lattice::threads::items_per_thread;
 use sotto_math::ntt::NttPlan;
 use std::ops::Range;
 
@@ -104,7 +105,7 @@ fn paper_products<R: SlotRing>(
         a
     };
     // One part for each thread, with sums of its own.
-    let each = u.len().div_ceil(rayon::current_num_threads()).max(1);
+    let each = items_per_thread(u.len());
     let mut sums = u.par_iter().enumerate().with_min_len(each).fold(zero, some).reduce(zero, add).sums;
     // The factor t of BGV's product, once for the whole sum.
     for sum in &mut sums {

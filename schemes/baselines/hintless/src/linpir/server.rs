@@ -135,12 +135,16 @@ impl LinPir {
     /// # Panics
     /// If `image` is shorter than the data of these rings.
     pub fn answers(&self, image: &[u8], clients: &[&[EncryptedSecret]]) -> Vec<Vec<Vec<[Vec<u64>; 2]>>> {
-        let mut out: Vec<Vec<_>> = clients.iter().map(|_| Vec::with_capacity(RINGS)).collect();
-        for (k, (part, at)) in self.placed().into_iter().enumerate() {
+        let of_ring = |(k, (part, at)): (usize, (&RingPart, u64))| {
             let (_, image) = image.split_at(at as usize);
             let of_ring = clients.iter().filter_map(|rings| rings.get(self.first + k));
             let of_ring: Vec<(&[u64], &[Vec<u64>])> = of_ring.map(|x| (&x.body[..], &x.key[..])).collect();
-            out.iter_mut().zip(part.answers(image, &of_ring)).for_each(|(out, answers)| out.push(answers));
+            part.answers(image, &of_ring)
+        };
+        let rings: Vec<_> = self.placed().into_par_iter().enumerate().map(of_ring).collect();
+        let mut out: Vec<Vec<_>> = clients.iter().map(|_| Vec::with_capacity(RINGS)).collect();
+        for answers in rings {
+            out.iter_mut().zip(answers).for_each(|(out, answers)| out.push(answers));
         }
         out
     }
@@ -227,8 +231,8 @@ impl RingPart {
         let of_client = |sums: &Vec<Vec<u64>>| {
             let sums: Vec<&[u64]> = sums.iter().map(Vec::as_slice).collect();
             let bodies = self.diagonals.columns(ring, &sums, blocks, 0..blocks);
-            let masks = masks.chunks(self.mask_bytes());
-            bodies.iter().zip(masks).filter_map(|(body, mask)| self.answer(body.part(0), mask)).collect()
+            let masks = masks.par_chunks(self.mask_bytes());
+            bodies.par_iter().zip(masks).filter_map(|(body, mask)| self.answer(body.part(0), mask)).collect()
         };
         sums.par_iter().map(of_client).collect()
     }
