@@ -88,15 +88,19 @@ impl<const PROVEN: bool> Server<PROVEN> {
         let table = self.table.bytes();
         let groups = queries.len().div_ceil(GROUP);
         let step = (MATRICES / (groups * size_of::<SelectionMatrices>())).clamp(1, MAX_LEAVES);
-        let step = (1 << step.ilog2()).min(self.leaves.align as usize);
-        let steps = self.leaves.params.leaves().div_ceil(step as u64);
+        // Small tables have shorter steps, so that each thread has one. All are powers of two.
+        let threads = rayon::current_num_threads() as u64;
+        let of_thread =
+            (self.leaves.params.leaves().div_ceil(threads)).max(self.leaves.params.least_leaves());
+        let step = (1u64 << step.ilog2()).min(1 << of_thread.ilog2()).min(self.leaves.align);
+        let steps = self.leaves.params.leaves().div_ceil(step);
         // One range per thread: more streams at once slow the memory down.
-        let each = steps.div_ceil(rayon::current_num_threads() as u64).max(1);
+        let each = steps.div_ceil(threads).max(1);
         let sums: Vec<Vec<u8>> = (0..steps.div_ceil(each))
             .into_par_iter()
             .map(|part| {
                 let steps = part * each..steps.min((part + 1) * each);
-                Pass::new(&self.leaves, queries).over(table, steps, step)
+                Pass::new(&self.leaves, queries).over(table, steps, step as usize)
             })
             .collect();
         let mut sums = sums.into_iter();
