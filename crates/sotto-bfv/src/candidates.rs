@@ -32,6 +32,8 @@ pub struct LayoutCandidate {
     pub primes: usize,
     /// See [`Literal::queries`].
     pub queries: u64,
+    /// See [`Literal::stride`].
+    pub stride: u64,
 }
 
 impl CandidateTable {
@@ -62,8 +64,14 @@ impl CandidateTable {
 impl LayoutCandidate {
     /// Puts these numbers into a draft; `None` if they are out of a literal's range.
     pub(crate) fn of(self, draft: &Literal) -> Option<Literal> {
-        let [rows, merged, queries] = [self.rows, self.merged, self.queries].map(u32::try_from);
-        let (rows, merged, queries) = (rows.ok()?, merged.ok()?, queries.ok()?);
-        Some(Literal { rows, merged, queries, primes: u8::try_from(self.primes).ok()?, ..draft.clone() })
+        let number = |x: u64| u32::try_from(x).ok();
+        Some(Literal {
+            rows: number(self.rows)?,
+            merged: number(self.merged)?,
+            queries: number(self.queries)?,
+            stride: number(self.stride)?,
+            primes: u8::try_from(self.primes).ok()?,
+            ..draft.clone()
+        })
     }
 }

@@ -101,7 +101,7 @@ impl<F: Family> Client<F> {
         let mut bodies = Vec::new();
         let mut next = 0..;
         let mut masks = || key_masks(&seed, next.next().unwrap_or_default(), params.set.query_primes());
-        if let Some(by) = keyring.rotation {
+        for by in [keyring.rotation, keyring.stride].into_iter().flatten() {
             bodies.extend(RotationKey::generate(ring, by, &secret, masks(), &mut errors));
         }
         if keyring.square {

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use sotto_lattice::bgv::expand::ExpansionRound;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::keyswitch::lower;
+use sotto_lattice::bgv::rotation_grid::{RotationGrid, Rotations};
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Ciphertext, Pow2, RotationKey, Scratch};
 use sotto_lattice::threads::{both, items_per_thread, worth_sharing};
@@ -17,6 +18,8 @@ use std::ops::Range;
 pub struct EvaluationKeys {
     /// Rotation key, if the method rotates slots.
     pub rotation: Option<RotationKey<Pow2>>,
+    /// Second rotation key, by several positions, if the method rotates a query with two.
+    pub stride: Option<RotationKey<Pow2>>,
     /// Relinearization key, if the method multiplies ciphertexts.
     pub square: Option<SwitchKey>,
     /// Keys of the rounds of expansion.
@@ -69,18 +72,15 @@ impl Evaluator<'_> {
         Scratch::new(self.ring)
     }
 
-    /// Returns a ciphertext and its rotations, `count` in all, each made from the one before.
+    /// Returns a ciphertext and its rotations, `count` in all.
+    ///
+    /// Without the rotation key, which every method with rotations requires, there are none.
     pub fn rotations(&self, first: Ciphertext, count: usize) -> Vec<Ciphertext> {
-        let (mut scratch, mut out) = (self.scratch(), Vec::with_capacity(count));
-        out.push(first);
-        while out.len() < count
-            && let (Some(rotation), Some(last)) = (&self.keys.rotation, out.last())
-        {
-            let mut next = Ciphertext::zero(self.ring, last.level(), 2);
-            rotation.apply(self.ring, last, &mut next, &mut scratch);
-            out.push(next);
-        }
-        out
+        let Some(rotation) = &self.keys.rotation else { return vec![first] };
+        let rotations = Rotations { places: count, stride: self.layout.stride };
+        let grid = RotationGrid { rns: self.ring, rotations, rotation, stride: self.keys.stride.as_ref() };
+        let level = first.level();
+        grid.all(first, &|| Ciphertext::unfilled(self.ring, level, 2))
     }
 
     /// Expands a ciphertext of coefficients: each of the first `count` coefficients to a ciphertext

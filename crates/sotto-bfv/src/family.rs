@@ -58,6 +58,12 @@ pub(crate) fn lay_out<F: Family>(literal: &Literal) -> Result<(&'static RingSet,
         return Err(ParamsError::Field { field: "ring", why });
     }
     let set = rings::find(&literal.ring)?;
+    if literal.stride != 1 && !F::Method::STRIDED {
+        return Err(ParamsError::Field {
+            field: "stride",
+            why: "must be 1, since no query is rotated".into(),
+        });
+    }
     Ok((set, Layout::new(F::Method::FORM, set, literal)?))
 }
 
@@ -66,6 +72,8 @@ pub(crate) fn lay_out<F: Family>(literal: &Literal) -> Result<(&'static RingSet,
 pub struct RequiredKeys {
     /// Number of slots that the rotation key rotates by, if there is one.
     pub rotation: Option<usize>,
+    /// Number of slots that the second rotation key rotates by, if there is one.
+    pub stride: Option<usize>,
     /// Whether there is a relinearization key.
     pub square: bool,
     /// Rounds of expansion that have a key.
@@ -75,7 +83,9 @@ pub struct RequiredKeys {
 impl RequiredKeys {
     /// Number of keys.
     pub fn count(&self) -> usize {
-        usize::from(self.rotation.is_some()) + usize::from(self.square) + self.rounds as usize
+        [self.rotation, self.stride].iter().flatten().count()
+            + usize::from(self.square)
+            + self.rounds as usize
     }
 }
 
@@ -90,6 +100,9 @@ pub type DecryptFn<'a> = &'a dyn Fn(&Answer, Option<AnswerBits>) -> Zeroizing<Ve
 pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
     /// The form of the numbers of a plaintext.
     const FORM: PlaintextForm;
+
+    /// Whether a second key may rotate queries.
+    const STRIDED: bool = false;
 
     /// The layouts worth trying for a table.
     fn candidates(table: &CandidateTable) -> Vec<LayoutCandidate>;

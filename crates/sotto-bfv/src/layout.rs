@@ -65,6 +65,8 @@ pub struct Layout {
     pub primes: usize,
     /// Number of ciphertexts of a query.
     pub queries: usize,
+    /// Positions by which a second key rotates; 1 without one.
+    pub stride: usize,
 }
 
 /// The position of a bucket's record in the tables. Secret, where it is a client's.
@@ -143,6 +145,7 @@ impl Layout {
             merged,
             primes: literal.primes.into(),
             queries: literal.queries as usize,
+            stride: literal.stride as usize,
         };
         if merged == 0 || merged > layout.max_merged() {
             return field(

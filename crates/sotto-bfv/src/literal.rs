@@ -29,6 +29,10 @@ pub struct Literal {
     pub primes: u8,
     /// Number of ciphertexts of a query.
     pub queries: u32,
+    /// Places by which a second rotation key rotates a query, or 1 where there is none: see
+    /// [`Rotations`](sotto_lattice::bgv::rotation_grid::Rotations).
+    #[serde(default = "no_stride", skip_serializing_if = "is_no_stride")]
+    pub stride: u32,
     /// Bits of a coefficient of an answer: of its body, and of its mask.
     pub answer_bits: [u8; 2],
     /// Rows of a sum that may be written under one whitening seed; the failure bound assumes their
@@ -36,4 +40,13 @@ pub struct Literal {
     pub written: u32,
     /// Seed of the whitening stream.
     pub mask: PublicSeed,
+}
+
+/// The default stride, which is omitted.
+fn no_stride() -> u32 {
+    1
+}
+
+fn is_no_stride(stride: &u32) -> bool {
+    *stride == no_stride()
 }

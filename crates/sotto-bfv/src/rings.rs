@@ -96,6 +96,12 @@ impl RingTimes {
         self.transform * (2.0 + 3.0 * primes + primes * primes) + self.product * 2.0 * primes * (primes + 1.0)
     }
 
+    /// Nanoseconds of that part of a key switch that rotations of one ciphertext share: its digits.
+    pub fn split(&self, primes: usize) -> f64 {
+        let primes = primes as f64;
+        self.transform * (primes + primes * primes)
+    }
+
     /// Nanoseconds of dropping one of `primes` primes.
     pub fn lower(&self, primes: usize) -> f64 {
         2.0 * self.transform * primes as f64

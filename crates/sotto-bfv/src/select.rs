@@ -95,6 +95,7 @@ fn draft<M: Method>(ring: &RingSet, shape: &TableShape) -> Option<Literal> {
         merged: 1,
         primes: 1,
         queries: 1,
+        stride: 1,
         answer_bits: [0; 2],
         written: 0,
         mask: NO_TABLES_MASK,

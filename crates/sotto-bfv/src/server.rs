@@ -98,11 +98,13 @@ impl EvaluationKeys {
             let (key, bodies) = each.next().ok_or_else(refuse)?;
             Ok::<(&[Vec<u64>], MaskSource<'_>), PeerMisbehaved>((bodies, key_masks(&keys.seed, key, primes)))
         };
-        let mut session = EvaluationKeys { rotation: None, square: None, rounds: Vec::new() };
-        if let Some(by) = keyring.rotation {
+        let mut session = EvaluationKeys { rotation: None, stride: None, square: None, rounds: Vec::new() };
+        let [rotation, stride] = [&mut session.rotation, &mut session.stride];
+        for (key, by) in [(rotation, keyring.rotation), (stride, keyring.stride)] {
+            let Some(by) = by else { continue };
             let (bodies, masks) = next()?;
-            let rotation = RotationKey::assemble(ring, ring.ring().rotation(by), bodies, masks);
-            session.rotation = Some(rotation.ok_or_else(refuse)?);
+            let made = RotationKey::assemble(ring, ring.ring().rotation(by), bodies, masks);
+            *key = Some(made.ok_or_else(refuse)?);
         }
         if keyring.square {
             let (bodies, masks) = next()?;

@@ -15,6 +15,7 @@
 //! | [`bfv`] | unmodified BFV, compatible with other implementations: any plain modulus, any primes |
 //! | [`keyswitch`], [`rotate`] | switching keys and their working memory, division by a prime, rotations |
 //! | `rotation_chain` | successive rotations under public masks, where only bodies are computed online (feature `server`) |
+//! | [`rotation_grid`] | rotations of one ciphertext to consecutive places, with one key or two |
 //! | [`expand`] | expansion of one ciphertext of coefficients to a ciphertext of each |
 //! | [`tensor`](mod@tensor) | products of ciphertexts |
 //! | [`noise`] | the variance that each step adds, on average and at most |
@@ -23,8 +24,9 @@
 //! | [`coefficients`] | plaintexts stored in about as many bits as they hold |
 //! | [`wire`], [`answer`] | bodies as bytes, and answers of a few bits |
 //!
-//! Nothing here starts threads: each function works on one ciphertext, and callers distribute those
-//! over their pool; `pass` uses the current one.
+//! Nothing here starts threads: most functions work on one ciphertext, and callers distribute those
+//! over their pool. With the feature `server`, grids of rotations, `pass` and the selectors and columns
+//! of a table use the current one.
 
 pub mod answer;
 pub mod bfv;
@@ -45,6 +47,7 @@ pub mod rns;
 pub mod rotate;
 #[cfg(feature = "server")]
 pub mod rotation_chain;
+pub mod rotation_grid;
 pub mod table_product;
 pub mod tensor;
 pub mod wire;

@@ -1,10 +1,11 @@
 //! Parameters as a catalog states them: public numbers that determine everything else.
 
 use crate::folding_tree::FoldingTree;
-use crate::layout::{Layout, Rotations};
+use crate::layout::Layout;
 use crate::rings::{self, RingSet};
 use serde::{Deserialize, Serialize};
 use sotto_core::ParamsError;
+use sotto_lattice::bgv::rotation_grid::Rotations;
 use sotto_prg::PublicSeed;
 
 /// The seed in literals that were selected for a table without reading its rows. No table is

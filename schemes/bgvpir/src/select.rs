@@ -3,12 +3,12 @@
 
 use crate::cost;
 use crate::folding_tree::{FoldingTree, Side};
-use crate::layout::Rotations;
 use crate::literal::{MAX_BYTES, MAX_LAYERS, MAX_LEVELS, NO_TABLES_MASK, ParamsLiteral, RowFormat};
 use crate::noise::Noise;
 use crate::rings::{self, MAX_PRIMES, Pruning, RingSet, SETS, Set, on_ring};
 use sotto_core::{Goal, ParamsError, Result, TableShape};
 use sotto_lattice::bgv::AnswerBits;
+use sotto_lattice::bgv::rotation_grid::Rotations;
 use sotto_lattice::noise::max_writes;
 
 /// Numbers of leaves on a side that are tried. More would cost more products than they save

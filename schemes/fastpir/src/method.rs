@@ -28,8 +28,13 @@ impl Method for OneHot {
     const FORM: PlaintextForm = PlaintextForm::Slots;
 
     fn candidates(table: &CandidateTable) -> Vec<LayoutCandidate> {
-        let numbers =
-            |merged| LayoutCandidate { rows: table.needed, merged, primes: 1, queries: table.needed };
+        let numbers = |merged| LayoutCandidate {
+            rows: table.needed,
+            merged,
+            primes: 1,
+            queries: table.needed,
+            stride: 1,
+        };
         table.merges().map(numbers).collect()
     }
 

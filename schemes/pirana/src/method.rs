@@ -46,6 +46,7 @@ impl Method for ConstantWeight {
                 merged,
                 primes,
                 queries,
+                stride: 1,
             })
         };
         table.merges().flat_map(numbers).collect()
@@ -60,7 +61,7 @@ impl Method for ConstantWeight {
             let why = format!("must be {length}, the length of words of two ones for all rows");
             return Err(ParamsError::Field { field: "queries", why });
         }
-        let keys = RequiredKeys { rotation: Some(layout.gap()), square: true, rounds: 0 };
+        let keys = RequiredKeys { rotation: Some(layout.gap()), square: true, ..RequiredKeys::default() };
         Ok(ConstantWeight { rows: layout.rows, primes: layout.primes, length, keys })
     }
 

@@ -91,7 +91,13 @@ impl Method for ExpandedSelectors {
             let least = (table.buckets * (rows + blocks)).div_ceil(table.degree);
             // Selectors that are spread over more ciphertexts have less noise.
             let queries = (0..5).map(move |doubled| least << doubled);
-            queries.map(move |queries| LayoutCandidate { rows, merged: 1, primes: table.primes, queries })
+            queries.map(move |queries| LayoutCandidate {
+                rows,
+                merged: 1,
+                primes: table.primes,
+                queries,
+                stride: 1,
+            })
         };
         all.into_iter().flat_map(numbers).collect()
     }
@@ -120,9 +126,9 @@ impl Method for ExpandedSelectors {
 
     fn keys(&self) -> RequiredKeys {
         RequiredKeys {
-            rotation: None,
             square: self.second == SecondDimension::Product,
             rounds: expand::rounds(self.of_one()),
+            ..RequiredKeys::default()
         }
     }
 

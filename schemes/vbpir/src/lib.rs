@@ -46,7 +46,7 @@ impl Family for Vbpir {
         hiding: &[Hiding::Encryption],
         assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
         client_keeps: "its secret key",
-        server_keeps: "keys of 614 KB",
+        server_keeps: "keys of 614 or 922 KB",
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
     type Method = method::RotatedSelectors;

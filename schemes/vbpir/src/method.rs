@@ -17,6 +17,7 @@ use sotto_bfv::{Method, RequiredKeys, column_merge};
 use sotto_core::ParamsError;
 #[cfg(feature = "server")]
 use sotto_lattice::bgv::Ciphertext;
+use sotto_lattice::bgv::rotation_grid::Rotations;
 use sotto_math::modulus::divide;
 use zeroize::Zeroizing;
 
@@ -26,28 +27,36 @@ pub struct RotatedSelectors {
     rows: usize,
     /// Ciphertexts of the first dimension.
     first: usize,
-    /// Rows that each ciphertext of the first dimension is rotated to.
-    count: usize,
+    /// Rotations of each ciphertext of the first dimension, to as many rows.
+    rotations: Rotations,
     width: usize,
     keys: RequiredKeys,
 }
 
 impl Method for RotatedSelectors {
     const FORM: PlaintextForm = PlaintextForm::Slots;
+    const STRIDED: bool = true;
 
     fn candidates(table: &CandidateTable) -> Vec<LayoutCandidate> {
         // More ciphertexts than needed save rotations.
         let least = table.needed.div_ceil(table.cycle_positions);
-        let first: Vec<u64> =
-            (0..4).map(|doubled| least << doubled).filter(|first| *first <= table.needed).collect();
+        let first: Vec<u64> = (0..4)
+            .map(|doubled| least << doubled)
+            .filter(|first| (1..=table.needed).contains(first))
+            .collect();
         let numbers = |merged| {
-            let of = move |first: &u64| LayoutCandidate {
-                rows: table.needed,
-                merged,
-                primes: 2,
-                queries: first + 1,
+            let of = move |first: &u64| {
+                // A second key pays where there are many rotations.
+                let best = Rotations::best_stride(table.needed.div_ceil(*first) as usize);
+                [1, best.into()].map(|stride| LayoutCandidate {
+                    rows: table.needed,
+                    merged,
+                    primes: 2,
+                    queries: first + 1,
+                    stride,
+                })
             };
-            first.iter().map(of).collect::<Vec<_>>()
+            first.iter().flat_map(of).collect::<Vec<_>>()
         };
         table.merges().flat_map(numbers).collect()
     }
@@ -63,9 +72,14 @@ impl Method for RotatedSelectors {
         if layout.primes != 2 {
             return Err(ParamsError::Field { field: "primes", why: "must be 2".into() });
         }
-        let keys = RequiredKeys { rotation: Some(layout.gap()), square: true, rounds: 0 };
-        let count = layout.rows.div_ceil(first);
-        Ok(RotatedSelectors { rows: layout.rows, first, count, width: layout.width, keys })
+        let rotations = Rotations { places: layout.rows.div_ceil(first), stride: layout.stride };
+        if rotations.stride == 0 || rotations.has_stride() && rotations.stride >= rotations.places {
+            let why = "must be 1, or above it and below the rows that a ciphertext is rotated to".into();
+            return Err(ParamsError::Field { field: "stride", why });
+        }
+        let stride = rotations.has_stride().then_some(rotations.stride * layout.gap());
+        let keys = RequiredKeys { rotation: Some(layout.gap()), stride, square: true, rounds: 0 };
+        Ok(RotatedSelectors { rows: layout.rows, first, rotations, width: layout.width, keys })
     }
 
     fn keys(&self) -> RequiredKeys {
@@ -76,7 +90,7 @@ impl Method for RotatedSelectors {
         // The positions with the number of a ciphertext as their row, shifted by the rotations that
         // move them back.
         let turned = |place: &BucketPlace| {
-            let (row, turns) = divide(place.row, self.count as u64);
+            let (row, turns) = divide(place.row, self.rotations.places as u64);
             BucketPlace {
                 row,
                 position: layout.rotated_position(place.position, turns.wrapping_neg()),
@@ -91,7 +105,7 @@ impl Method for RotatedSelectors {
     fn noise(&self, ring: &Ring, layout: &Layout, written: f64) -> Noise {
         let (steps, top) = (steps(ring), ring.top());
         let second = steps.fresh();
-        let turned = steps.rotated(second, self.count as u32 - 1, top);
+        let turned = steps.rotated(second, self.rotations.depth() as u32, top);
         let sum = steps.rows(turned, self.rows as f64);
         let product = steps.tensor(second, sum, 1.0) + steps.key_switch(top);
         let worst =
@@ -111,7 +125,9 @@ impl Method for RotatedSelectors {
     }
 
     fn nanoseconds(&self, layout: &Layout, times: &RingTimes) -> f64 {
-        let turns = (self.rows - self.first) as f64 * times.switch(2);
+        let splits = (self.first * self.rotations.splits()) as f64;
+        let turns =
+            splits * times.split(2) + (self.rows - self.first) as f64 * (times.switch(2) - times.split(2));
         let products = layout.width as f64 * (times.tensor(2) + times.switch(2) + times.lower(1));
         turns + products + (layout.width - column_merge::answers(layout)) as f64 * times.switch(1)
     }
@@ -120,7 +136,7 @@ impl Method for RotatedSelectors {
     fn select(&self, evaluator: &Evaluator<'_>, mut query: Vec<Ciphertext>) -> SelectorSet {
         let second_dimension = query.split_off(query.len().saturating_sub(1));
         let mut rows: Vec<Ciphertext> =
-            query.into_iter().flat_map(|c| evaluator.rotations(c, self.count)).collect();
+            query.into_iter().flat_map(|c| evaluator.rotations(c, self.rotations.places)).collect();
         rows.truncate(self.rows);
         SelectorSet { tables: vec![rows], second_dimension }
     }

@@ -52,9 +52,11 @@ fn session<F: Family>(
 ) -> EvaluationKeys {
     let (ring, keys) = (&params.ring, params.method.keys());
     let masks = |first| MaskSource { seed: &SEED, label: "key", first };
-    let rotation = keys.rotation.map(|by| {
-        let bodies = RotationKey::generate(ring, by, secret, masks(0), errors);
-        RotationKey::assemble(ring, ring.ring().rotation(by), &bodies, masks(0)).unwrap()
+    let [rotation, stride] = [(keys.rotation, 0), (keys.stride, 5)].map(|(by, first)| {
+        by.map(|by| {
+            let bodies = RotationKey::generate(ring, by, secret, masks(first), errors);
+            RotationKey::assemble(ring, ring.ring().rotation(by), &bodies, masks(first)).unwrap()
+        })
     });
     let square = keys.square.then(|| {
         let bodies = SwitchKey::generate_square(ring, secret, masks(10), errors);
@@ -65,7 +67,7 @@ fn session<F: Family>(
         let bodies = expand::generate(ring, round, secret, masks, errors);
         ExpansionRound::assemble(ring, round, &bodies, masks).unwrap()
     };
-    EvaluationKeys { rotation, square, rounds: (0..keys.rounds).map(round).collect() }
+    EvaluationKeys { rotation, stride, square, rounds: (0..keys.rounds).map(round).collect() }
 }
 
 /// Measures the steps of a lookup in a table filled with one byte, or with many.
@@ -192,18 +194,22 @@ fn fastpir() {
 
 #[test]
 fn vbpir() {
-    let numbers = json!({
-        "ring": "n8192-t65537-q100", "records": 6000, "buckets": 3, "record_words": 6, "split": 2, "rows": 2, "merged": 3,
-        "primes": 2, "queries": 2,
-    });
-    check::<vbpir::Vbpir>(literal(numbers), &|steps, ring, layout, measured| {
-        let switch = steps.key_switch(ring.top());
-        let product = steps.tensor(steps.fresh(), measured.columns, 1.0) + switch;
-        let (columns, one) = (layout.merged as f64, ring.level(1).unwrap());
-        let last = columns * steps.lowered(product, ring.top()) + (columns - 1.0) * steps.key_switch(one);
-        // Each selector is rotated once more than the one before.
-        [steps.fresh() + switch * (layout.rows - 1) as f64 / 2.0, last]
-    });
+    for (records, rows, stride) in [(6000, 2, 1), (21000, 7, 3)] {
+        let numbers = json!({
+            "ring": "n8192-t65537-q100", "records": records, "buckets": 3, "record_words": 6, "split": 2, "rows": rows,
+            "merged": 3, "primes": 2, "queries": 2, "stride": stride,
+        });
+        check::<vbpir::Vbpir>(literal(numbers), &|steps, ring, layout, measured| {
+            let switch = steps.key_switch(ring.top());
+            let product = steps.tensor(steps.fresh(), measured.columns, 1.0) + switch;
+            let (columns, one) = (layout.merged as f64, ring.level(1).unwrap());
+            let last = columns * steps.lowered(product, ring.top()) + (columns - 1.0) * steps.key_switch(one);
+            // Each selector is rotated by strides, and then once more than the one before.
+            let turns = |row: usize| row / stride + if stride > 1 { row % stride } else { 0 };
+            let turns = (0..layout.rows).map(turns).sum::<usize>() as f64 / layout.rows as f64;
+            [steps.fresh() + switch * turns, last]
+        });
+    }
 }
 
 #[test]

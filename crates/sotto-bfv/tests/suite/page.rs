@@ -70,6 +70,12 @@ fn fastpir() {
 #[test]
 fn vbpir() {
     slots(&vbpir::ENTRY, include_str!("../../../../schemes/vbpir/vectors/vbpir-1.json"));
+    // With a second key, whose last row of rotations is short.
+    let strided = json!({
+        "ring": "n8192-t65537-q100", "records": 21000, "buckets": 3, "record_words": 6, "split": 2, "rows": 7, "merged": 3,
+        "primes": 2, "queries": 2, "stride": 3, "answer_bits": [19, 28], "written": 0, "mask": "07".repeat(32),
+    });
+    asks_of(&vbpir::ENTRY, strided);
 }
 
 #[test]
@@ -135,8 +141,11 @@ impl Client {
         let queried = self.limbs.len() - 1;
         let mut keys = Vec::new();
         if self.places.slots {
-            let k = (0..self.places.gap()).fold(1, |k, _| k * 5 % (2 * n));
-            keys.push((s.clone(), self.before(k)));
+            let stride = self.params["stride"].as_u64().unwrap_or(1) as usize;
+            for times in if stride > 1 { vec![1, stride] } else { vec![1] } {
+                let k = (0..times * self.places.gap()).fold(1, |k, _| k * 5 % (2 * n));
+                keys.push((s.clone(), self.before(k)));
+            }
         }
         if self.scheme == "vbpir"
             || self.scheme == "pirana"

@@ -57,6 +57,8 @@ fn fields_out_of_range_are_named() {
         assert_eq!(refused("queries", json!(0)), "queries");
         assert_eq!(refused("queries", json!(u32::MAX)), "queries");
         assert_eq!(refused("queries", json!(4096)), "queries");
+        assert_eq!(refused("stride", json!(0)), "stride");
+        assert_eq!(refused("stride", json!(u32::MAX)), "stride");
         assert_eq!(refused("answer_bits", json!([0, 26])), "answer_bits");
         assert_eq!(refused("answer_bits", json!([27, 26])), "answer_bits");
         assert_eq!(refused("answer_bits", json!([27, 255])), "answer_bits");

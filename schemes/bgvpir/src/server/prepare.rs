@@ -4,15 +4,15 @@ use super::image::PlaintextTable;
 use super::{AnswerBuffers, SwitchKeys};
 use crate::client::QUERY_MASKS;
 use crate::folding_tree::{Side, depth};
-use crate::layout::Rotations;
 use crate::literal::ParamsLiteral;
 use crate::message::Query;
 use crate::params::Inner;
 use rayon::prelude::*;
 use sotto_core::{ExpectOrDefault, PeerMisbehaved, Result};
 use sotto_lattice::bgv::keyswitch::lower;
+use sotto_lattice::bgv::rotation_grid::RotationGrid;
 use sotto_lattice::bgv::tensor::tensor;
-use sotto_lattice::bgv::{Ciphertext, Level, RnsRing, RotationKey, Scratch, SlotRing};
+use sotto_lattice::bgv::{Ciphertext, Level, RnsRing, Scratch, SlotRing};
 use sotto_math::tiles::Selectors;
 use std::sync::Arc;
 
@@ -70,7 +70,11 @@ pub(super) fn leaves<R: SlotRing>(
     if query.body.len() != mask.len() {
         return Err(PeerMisbehaved::NotCanonical("query").into());
     }
-    Ok(rotations(table, rns, keys, Ciphertext::new(rns, rns.top(), &[&query.body, &mask])))
+    let query = Ciphertext::new(rns, rns.top(), &[&query.body, &mask]);
+    let (params, buffers) = (table.params(), &*table.buffers);
+    let rotations = params.literal.rotations(&params.tree);
+    let grid = RotationGrid { rns, rotations, rotation: &keys.rotation, stride: keys.stride.as_ref() };
+    Ok(grid.all(query, &|| buffers.cipher(rns)))
 }
 
 /// u, with the entries that the table needs, and v, from their leaves, modulo the primes of the
@@ -92,92 +96,6 @@ pub(super) fn sides<R: SlotRing>(
     let (mut u, v) = (side(Side::Left), side(Side::Right));
     u.truncate(params.columns());
     [u, v].map(|side| work.lower_all(side, params.literal.scan_primes.into()))
-}
-
-/// The query rotated by 0 to S - 1 places: as a chain where there is one key, or as the grid of
-/// [`Rotations`], of which threads of the current pool take pairs of rows.
-fn rotations<R: SlotRing>(
-    table: &PlaintextTable,
-    rns: &RnsRing<R>,
-    keys: &SwitchKeys<R>,
-    query: Ciphertext,
-) -> Vec<Ciphertext> {
-    let (params, buffers) = (table.params(), &*table.buffers);
-    let rotations = params.literal.rotations(&params.tree);
-    match &keys.stride {
-        Some(stride) => Grid { rns, buffers, rotations, rotation: &keys.rotation, stride }.all(query),
-        None => chain(rns, buffers, &keys.rotation, query, rotations.places),
-    }
-}
-
-/// A ciphertext and its rotations, each from the one before.
-fn chain<R: SlotRing>(
-    rns: &RnsRing<R>,
-    buffers: &AnswerBuffers,
-    rotation: &RotationKey<R>,
-    first: Ciphertext,
-    places: usize,
-) -> Vec<Ciphertext> {
-    let mut scratch = Scratch::new(rns);
-    let mut out = Vec::with_capacity(places);
-    let mut last = first;
-    for _ in 1..places {
-        let mut next = buffers.cipher(rns);
-        rotation.apply(rns, &last, &mut next, &mut scratch);
-        out.push(std::mem::replace(&mut last, next));
-    }
-    out.push(last);
-    out
-}
-
-/// The rotations of a query with two keys.
-struct Grid<'a, R: SlotRing> {
-    rns: &'a RnsRing<R>,
-    buffers: &'a AnswerBuffers,
-    rotations: Rotations,
-    rotation: &'a RotationKey<R>,
-    stride: &'a RotationKey<R>,
-}
-
-impl<R: SlotRing> Grid<'_, R> {
-    /// All places: the first column in order, then pairs of rows.
-    fn all(&self, query: Ciphertext) -> Vec<Ciphertext> {
-        // The first column is a chain too, of strides. Its even places are split once more for the
-        // rotation next to the stride, so that no pair of rows waits for another.
-        let column = chain(self.rns, self.buffers, self.stride, query, self.rotations.rows());
-        let mut column = column.into_iter();
-        let rows = (0..self.rotations.rows()).step_by(2);
-        let pairs: Vec<(usize, [Option<Ciphertext>; 2])> =
-            rows.map(|row| (row, [column.next(), column.next()])).collect();
-        let pair = |scratch: &mut Scratch, (row, starts)| self.pair(row, starts, scratch);
-        let pairs = pairs.into_par_iter().map_init(|| Scratch::new(self.rns), pair);
-        pairs.collect::<Vec<_>>().into_iter().flatten().collect()
-    }
-
-    /// An even row and the one below it, from the first place of each.
-    fn pair(&self, row: usize, starts: [Option<Ciphertext>; 2], scratch: &mut Scratch) -> Vec<Ciphertext> {
-        let [upper, lower] = [self.rotations.row(row), self.rotations.row(row + 1)];
-        let [mut out, mut odd] = starts.map(|first| first.into_iter().collect::<Vec<_>>());
-        for j in 0..upper {
-            // To the right, and down, except where the first column was before.
-            let (right, down) = (j + 1 < upper, j > 0 && j < lower);
-            let keys: Vec<&RotationKey<R>> = [(right, self.rotation), (down, self.stride)]
-                .iter()
-                .filter(|(is, _)| *is)
-                .map(|(_, key)| *key)
-                .collect();
-            let mut turned: Vec<Ciphertext> = keys.iter().map(|_| self.buffers.cipher(self.rns)).collect();
-            if let Some(c) = out.last().filter(|_| !keys.is_empty()) {
-                RotationKey::apply_all(&keys, self.rns, c, &mut turned, scratch);
-            }
-            if down {
-                odd.extend(turned.pop());
-            }
-            out.extend(turned);
-        }
-        out.append(&mut odd);
-        out
-    }
 }
 
 /// Products of ciphertexts, and the primes that they drop.
