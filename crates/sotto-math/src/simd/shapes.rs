@@ -19,8 +19,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Shape of the products of a matrix of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScanShape {
-    /// Largest number of planes in a bundle: 4 or 8.
-    pub(crate) planes: usize,
+    /// Largest number of planes in a bundle, 4 to 8: of a lone query, and of several. Alone, one
+    /// bundle reads memory in order; beside others it also loads query bytes more often.
+    pub(crate) planes: [usize; 2],
     /// Number of bytes ahead that a lone bundle prefetches, for up to three planes, for four, and
     /// for more; 0: no prefetches. The more planes, the longer a line takes, and the less far ahead
     /// the processor prefetches by itself.
@@ -77,9 +78,9 @@ pub(crate) struct Shapes {
 pub(crate) type ShapeNames<T> = [(&'static str, T)];
 
 pub(crate) const SCAN: &ShapeNames<ScanShape> = &[
-    ("wide", ScanShape { planes: 8, ahead: [0, 101 * 64, 4096], block: 48, skew: 320 }),
-    ("wide-fetched", ScanShape { planes: 8, ahead: [101 * 64, 101 * 64, 4096], block: 48, skew: 320 }),
-    ("narrow-fetched", ScanShape { planes: 4, ahead: [101 * 64; 3], block: 48, skew: 320 }),
+    ("wide", ScanShape { planes: [8; 2], ahead: [0, 101 * 64, 4096], block: 48, skew: 320 }),
+    ("wide-fetched", ScanShape { planes: [8; 2], ahead: [101 * 64, 101 * 64, 4096], block: 48, skew: 320 }),
+    ("narrow-fetched", ScanShape { planes: [7, 4], ahead: [101 * 64; 3], block: 64, skew: 320 }),
 ];
 
 pub(crate) const TILES: &ShapeNames<TilesShape> = &[

@@ -33,7 +33,9 @@ pub(super) fn scan(shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sum
     // Two turns of one bundle keep up with memory; two turns of many bundles are slower than one
     // turn each.
     let planes: usize = queries.iter().map(|q| q.planes).sum();
-    let widest = if planes > 8 { shape.planes.min(WHOLE) } else { shape.planes };
+    let [lone, several] = shape.planes;
+    let widest = if queries.len() == 1 { lone } else { several };
+    let widest = if planes > 8 { widest.min(WHOLE) } else { widest };
     let bundles = || Bundles { left: queries, first: 0, widest };
     let (count, turns) = bundles().fold((0, 0), |(count, turns), bundle| (count + 1, turns + bundle.turns()));
     if let (1, 1, Some(bundle)) = (count, turns, bundles().next()) {
@@ -206,16 +208,20 @@ impl<const Q: usize> Turn<'_, Q> {
         fetch: *const u8,
     ) {
         let mut acc = [[[_mm512_setzero_si512(); T]; K]; Q];
-        let mut dwords = self.dwords.map(|dwords| dwords.chunks_exact(self.planes));
+        let (planes, words) = (self.planes, self.groups.len() * self.planes);
+        assert!(self.first + K <= planes && self.dwords.iter().all(|dwords| dwords.len() == words));
         for (g, group) in self.groups.iter().enumerate() {
             for line in 0..FETCH {
                 prefetch(fetch.wrapping_add((g * FETCH + line) * 64));
             }
             let tiles: &[[u8; 64]; T] = &group.as_chunks::<64>().0[AT..].as_chunks().0[0];
-            let query: [&[u32; K]; Q] = dwords.each_mut().map(|dwords| {
-                let planes = dwords.next().unwrap_or_default();
-                &planes[self.first..].as_chunks::<K>().0[0]
-            });
+            let mut query = [&[0; K]; Q];
+            for (query, dwords) in query.iter_mut().zip(self.dwords) {
+                // Bounds that are checked in this loop cost as many instructions as the products.
+                // SAFETY: g is below the number of groups, each of which has `planes` words, as was
+                // asserted; so `K` words from the first on are in bounds.
+                *query = unsafe { &*dwords.as_ptr().add(g * planes + self.first).cast::<[u32; K]>() };
+            }
             if const { Q * K * T <= 16 } {
                 let tiles = tiles.each_ref().map(|tile| load(tile));
                 for (acc, query) in acc.iter_mut().zip(query) {
