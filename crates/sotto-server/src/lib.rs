@@ -45,6 +45,7 @@
 //! | `hint_queue` | hint requests, answered by a thread of their own |
 //! | `low_priority` | threads that yield to the passes, for clients' keys |
 //! | `client` | client identities: addresses, networks, and their keyed hashes |
+//! | `pass_times` | how many queries a pass takes, from the times of those before |
 //! | `limits` | what clients may use: rates over time, slots, memory, time on the tables |
 //! | [`database`] | embedded databases in the state directory |
 //! | [`extension`] | other protocols next to the server's own |
@@ -88,6 +89,7 @@ mod logs;
 mod low_priority;
 mod metrics;
 mod part_answering;
+mod pass_times;
 mod routes;
 mod scheduler;
 pub mod served_table;

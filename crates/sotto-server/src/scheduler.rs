@@ -20,13 +20,11 @@
 //! | `jobs` | query requests, streams and other work in steps, in the queue |
 //! | `queue` | the waiting requests, and when the next pass begins |
 //! | `fair_queue` | whose turn it is |
-//! | `pass_times` | how many queries a pass takes |
 //! | `stream_job` | a stream in progress |
 //! | `worker` | the thread that makes the passes and the units |
 
 mod fair_queue;
 mod jobs;
-mod pass_times;
 mod queue;
 mod stream_job;
 mod worker;
@@ -40,7 +38,6 @@ use jobs::Reply;
 use jobs::{InterleavedJob, StepJob};
 pub(crate) use jobs::{QueryJob, QueryOutcome};
 pub use jobs::{StepOutcome, StepWork};
-pub(crate) use pass_times::PassTimes;
 use queue::Queue;
 use sotto_wire::ProblemCode;
 use std::sync::{Arc, Mutex};

@@ -6,7 +6,7 @@ mod files;
 use crate::error::SourceError;
 use crate::limits::counts;
 use crate::locked;
-use crate::scheduler::PassTimes;
+use crate::pass_times::PassTimes;
 use crate::session_store::SessionOwner;
 use acceleration::EpochAccelerator;
 pub use acceleration::PassMaker;

@@ -6,9 +6,9 @@
 
 use super::jobs::InterleavedJob;
 use super::jobs::QueuedQuery;
-use super::pass_times::FEWEST;
 use crate::TableEpoch;
 use crate::client::Requester;
+use crate::pass_times::FEWEST;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
