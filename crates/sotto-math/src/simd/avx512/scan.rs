@@ -209,6 +209,7 @@ impl<const Q: usize> Turn<'_, Q> {
     ) {
         let mut acc = [[[_mm512_setzero_si512(); T]; K]; Q];
         let (planes, words) = (self.planes, self.groups.len() * self.planes);
+        let mut at = self.first;
         assert!(self.first + K <= planes && self.dwords.iter().all(|dwords| dwords.len() == words));
         for (g, group) in self.groups.iter().enumerate() {
             for line in 0..FETCH {
@@ -218,10 +219,11 @@ impl<const Q: usize> Turn<'_, Q> {
             let mut query = [&[0; K]; Q];
             for (query, dwords) in query.iter_mut().zip(self.dwords) {
                 // Bounds that are checked in this loop cost as many instructions as the products.
-                // SAFETY: g is below the number of groups, each of which has `planes` words, as was
-                // asserted; so `K` words from the first on are in bounds.
-                *query = unsafe { &*dwords.as_ptr().add(g * planes + self.first).cast::<[u32; K]>() };
+                // SAFETY: each group has `planes` words, as was asserted; so `K` words of this group
+                // from the first on are in bounds.
+                *query = unsafe { &*dwords.as_ptr().wrapping_add(at).cast::<[u32; K]>() };
             }
+            at = at.wrapping_add(planes);
             if const { Q * K * T <= 16 } {
                 let tiles = tiles.each_ref().map(|tile| load(tile));
                 for (acc, query) in acc.iter_mut().zip(query) {
