@@ -24,7 +24,9 @@ fn many_questions_in_one_ask_are_answered_in_order() {
     let world = world(&config());
     let records: Vec<u64> = (0..64).map(|i| i * 7 % RECORDS).collect();
     assert_answers(&world.query(&records), &world.pin, &records);
-    assert!(world.probe.batches().iter().all(|&size| size <= 8), "{:?}", world.probe.batches());
+    // The first pass takes eight queries; the times of passes decide how many the others take.
+    let batches = world.probe.batches();
+    assert!(batches.first() == Some(&8) && batches.iter().all(|size| *size <= 32), "{batches:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::harness::http::{connect, head};
 use crate::harness::*;
 use sotto_core::{AnyClient, AnyPending, RecordIndex, UnitLayout};
-use sotto_server::{ScanConfig, ServerConfig};
+use sotto_server::{BatchConfig, ScanConfig, ServerConfig};
 use sotto_testkit::{CLEAR_STREAM, rng::seeded};
 use sotto_wire::{FrameHeader, ProblemCode, SessionId, keys, routes, stream};
 use std::io::{Read, Write};
@@ -212,7 +212,8 @@ fn a_slow_client_keeps_no_epoch_open_for_ever() {
 
 #[test]
 fn passes_and_units_take_turns() {
-    let scene = scene(8, &config());
+    let batch = BatchConfig { max_queries: 8, ..BatchConfig::default() };
+    let scene = scene(8, &ServerConfig { batch, ..config() });
     let probe = &scene.world.probe;
     let (at, query) = (scene.world.at, frame(&scene.world.pin, scene.id, &[0; 8]));
     let streamed = scene.frame(0, 2);
