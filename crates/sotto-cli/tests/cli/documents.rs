@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const HOST: &str = "127.0.0.1:";
@@ -57,7 +58,13 @@ struct Ports {
 
 impl Ports {
     fn of(&mut self, named: &str) -> String {
-        let free = || TcpListener::bind((HOST.trim_end_matches(':'), 0)).unwrap();
+        // Below the ports that the system gives to connections, and each once, so that nothing takes it
+        // before the document's server does.
+        static TRIED: AtomicU16 = AtomicU16::new(0);
+        let start = std::process::id() as u16 % 100 * 100;
+        let ports = (0..10_000).map(|_| 20_000 + (start + TRIED.fetch_add(1, Relaxed)) % 10_000);
+        let bind = |port| TcpListener::bind((HOST.trim_end_matches(':'), port)).ok();
+        let free = || ports.into_iter().find_map(bind).unwrap();
         let listener = self.free.entry(named.to_owned()).or_insert_with(free);
         listener.local_addr().unwrap().port().to_string()
     }
