@@ -208,22 +208,16 @@ impl<const Q: usize> Turn<'_, Q> {
         fetch: *const u8,
     ) {
         let mut acc = [[[_mm512_setzero_si512(); T]; K]; Q];
-        let (planes, words) = (self.planes, self.groups.len() * self.planes);
-        let mut at = self.first;
-        assert!(self.first + K <= planes && self.dwords.iter().all(|dwords| dwords.len() == words));
+        let mut dwords = self.dwords.map(|dwords| dwords.chunks_exact(self.planes));
         for (g, group) in self.groups.iter().enumerate() {
             for line in 0..FETCH {
                 prefetch(fetch.wrapping_add((g * FETCH + line) * 64));
             }
             let tiles: &[[u8; 64]; T] = &group.as_chunks::<64>().0[AT..].as_chunks().0[0];
-            let mut query = [&[0; K]; Q];
-            for (query, dwords) in query.iter_mut().zip(self.dwords) {
-                // Bounds that are checked in this loop cost as many instructions as the products.
-                // SAFETY: each group has `planes` words, as was asserted; so `K` words of this group
-                // from the first on are in bounds.
-                *query = unsafe { &*dwords.as_ptr().wrapping_add(at).cast::<[u32; K]>() };
-            }
-            at = at.wrapping_add(planes);
+            let query: [&[u32; K]; Q] = dwords.each_mut().map(|dwords| {
+                let planes = dwords.next().unwrap_or_default();
+                &planes[self.first..].as_chunks::<K>().0[0]
+            });
             if const { Q * K * T <= 16 } {
                 let tiles = tiles.each_ref().map(|tile| load(tile));
                 for (acc, query) in acc.iter_mut().zip(query) {
