@@ -57,7 +57,7 @@ pub fn backend() -> &'static str {
 
 /// Whether scans of byte matrices use tiles of bytes (AMX), which multiply the planes of some forty
 /// queries in the time in which a core reads the matrix.
-pub fn has_tiles() -> bool {
+pub fn has_amx() -> bool {
     backend() == "amx"
 }
 

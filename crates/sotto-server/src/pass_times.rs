@@ -31,6 +31,8 @@ pub(crate) struct PassTimes {
     products: f64,
     /// Queries whose own work is as long as the shared work, once that is known.
     balance: Option<f64>,
+    /// Number of queries of the largest pass: no time is predicted for more than twice as many.
+    largest: usize,
 }
 
 impl PassTimes {
@@ -40,6 +42,7 @@ impl PassTimes {
         let terms = [(1.0, &mut self.weight), (n, &mut self.queries), (n * n, &mut self.squares)];
         let times = [(t, &mut self.seconds), (n * t, &mut self.products)];
         terms.into_iter().chain(times).for_each(|(term, sum)| *sum = *sum * KEPT + term);
+        self.largest = self.largest.max(queries);
         let mean = self.queries / self.weight;
         let variance = self.squares / self.weight - mean * mean;
         // Passes of one size say nothing of others.
@@ -60,7 +63,7 @@ impl PassTimes {
             None => fewest,
         };
         // An infinite number is the largest integer.
-        (wanted as usize).max(FEWEST).min(max)
+        (wanted as usize).min(2 * self.largest).max(FEWEST).min(max)
     }
 }
 
@@ -78,10 +81,12 @@ mod tests {
     #[test]
     fn passes_grow_until_own_work_is_four_times_the_shared_work() {
         assert_eq!(times(&[1, 8], 20.0, 5.0).limit(32), 16);
-        assert_eq!(times(&[1, 8, 8, 3], 15.0, 0.04).limit(32), 32);
+        assert_eq!(times(&[1, 8, 8, 3], 15.0, 0.04).limit(32), 16, "twice the largest");
+        assert_eq!(times(&[1, 8, 16], 15.0, 0.04).limit(32), 32);
         assert_eq!(times(&[1, 8], 20.0, 20.0).limit(32), FEWEST);
         // No slower with more queries.
-        assert_eq!(times(&[1, 8], 20.0, 0.0).limit(32), 32);
+        assert_eq!(times(&[1, 16], 20.0, 0.0).limit(32), 32);
+        assert_eq!(times(&[1, 2], 20.0, 0.0).limit(32), FEWEST);
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn partials<M: Method>(
             part.pass(params, &queries).into_iter().map(Ok).collect()
         })
     };
-    let is_wide = held.is_accelerated() || sotto_math::machine::has_tiles();
+    let is_wide = held.is_accelerated() || sotto_math::machine::has_amx();
     let batch = if is_wide { M::Server::ACCELERATED_BATCH } else { M::Server::BATCH };
     queries.chunks(batch).flat_map(pass).collect()
 }
