@@ -8,6 +8,7 @@ const BUILDS = {
   cube: [() => import("../pkg/cube/plain/sotto.js"), () => import("../pkg/cube/simd/sotto.js")],
   slots: [() => import("../pkg/slots/plain/sotto.js"), () => import("../pkg/slots/simd/sotto.js")],
   hints: [() => import("../pkg/hints/plain/sotto.js"), () => import("../pkg/hints/simd/sotto.js")],
+  puncturable: [() => import("../pkg/puncturable/plain/sotto.js"), () => import("../pkg/puncturable/simd/sotto.js")],
   split: [() => import("../pkg/split/plain/sotto.js"), () => import("../pkg/split/simd/sotto.js")],
 };
 
@@ -32,8 +33,8 @@ export const families = {
   "piano/1": "hints",
   "dpf/2": "split",
   "dpf/1": "split",
-  "checklist/1": "hints",
-  "lp-treepir/1": "hints",
+  "checklist/1": "puncturable",
+  "lp-treepir/1": "puncturable",
   "bgvpir/1": "slots",
   "sealpir/1": "slots",
   "fastpir/1": "slots",

@@ -25,7 +25,7 @@ export interface Options {
   /** Seconds to wait for a busy server, or for another tab, 120 by default. */
   maxWait?: number;
   /** The build to load; without it the catalog is fetched first to find it. */
-  family?: "linear" | "silent" | "cube" | "slots" | "hints" | "split";
+  family?: "linear" | "silent" | "cube" | "slots" | "hints" | "puncturable" | "split";
   /** Allows queries to several servers without TLS. */
   insecurePlaintext?: boolean;
   /** Receives the progress of an opening. */
