@@ -17,6 +17,7 @@
 //! some columns packs them: it writes every line once, front to back, and reads none, since lines
 //! that several rows share are assembled from all of them.
 
+mod rows;
 pub mod scan;
 pub mod selectors;
 
@@ -26,7 +27,8 @@ use std::ops::Range;
 
 pub use crate::simd::args::tiles::packing::WordPacking;
 pub use crate::simd::args::tiles::{TileLayout, TileRun, WordFormat};
-pub use scan::{TilePiece, gather, gather_stored, scan};
+pub use rows::scan_rows;
+pub use scan::{gather, gather_stored, scan};
 pub use selectors::{SelectorBuffer, Selectors};
 
 impl TileLayout {
@@ -265,27 +267,35 @@ impl Strip {
                 words.as_chunks().0
             })
             .collect();
-        let (bunched, single) =
-            polynomials.split_at(self.rows.len() / packing.rows() * packing.rows() * cols);
-        let bunch_bytes = packing.lines() * cols * LINE_BYTES;
         for (i, block) in out.chunks_exact_mut(self.block_bytes(layout)).enumerate() {
-            let (of_bunches, of_single) =
-                block.split_at_mut(bunched.len() / (packing.rows() * cols) * bunch_bytes);
-            let bunches =
-                bunched.chunks_exact(packing.rows() * cols).zip(of_bunches.chunks_exact_mut(bunch_bytes));
-            for (bunch, out) in bunches {
-                let (own, last) = bunch.split_at(packing.lines() * cols);
-                for (line, (own, out)) in own.iter().zip(out.as_chunks_mut::<LINE_BYTES>().0).enumerate() {
-                    let mut words = own[i];
-                    for (word, last) in words.iter_mut().zip(&last[line % cols][i]) {
-                        packing.scatter(line / cols, *last, word);
-                    }
-                    put(&words, out);
-                }
-            }
-            single.iter().zip(of_single.as_chunks_mut().0).for_each(|(words, out)| put(&words[i], out));
+            pack_block(packing, cols, &polynomials, i, block.as_chunks_mut().0);
         }
     }
+}
+
+/// Packs the lines of one block of a run of `cols` columns, from its polynomials as stored words, row after row.
+fn pack_block(
+    packing: WordPacking,
+    cols: usize,
+    polynomials: &[&[[u64; LINE]]],
+    block: usize,
+    out: &mut [[u8; LINE_BYTES]],
+) {
+    let (held, bunch) = (packing.lines() * cols, packing.rows() * cols);
+    let bunches = polynomials.len() / bunch;
+    let (bunched, single) = polynomials.split_at(bunches * bunch);
+    let (of_bunches, of_single) = out.split_at_mut(bunches * held);
+    for (bunch, out) in bunched.chunks_exact(bunch).zip(of_bunches.chunks_exact_mut(held)) {
+        let (own, last) = bunch.split_at(held);
+        for (i, (own, out)) in own.chunks_exact(cols).zip(out.chunks_exact_mut(cols)).enumerate() {
+            for ((own, last), out) in own.iter().zip(last).zip(out) {
+                let mut words = own[block];
+                words.iter_mut().zip(&last[block]).for_each(|(word, last)| packing.scatter(i, *last, word));
+                put(&words, out);
+            }
+        }
+    }
+    single.iter().zip(of_single).for_each(|(words, out)| put(&words[block], out));
 }
 
 #[inline(always)]

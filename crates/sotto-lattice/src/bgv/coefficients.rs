@@ -104,19 +104,22 @@ impl CoefficientFormat {
         }
     }
 
-    /// Decodes the coefficients modulo a prime, each centered around zero, as the input of the
+    /// Decodes the coefficients modulo each of some primes, centered around zero, as the input of the
     /// transform in [`RnsRing::from_plain`](super::RnsRing::from_plain).
     ///
     /// # Panics
     /// As [`take`](Self::take).
-    pub fn residues(self, bytes: &[u8], prime: u64, out: &mut [u64]) {
-        self.take(bytes, out);
-        out.iter_mut().for_each(|x| *x = self.residue(prime, *x));
-    }
-
-    /// Reduces decoded coefficients modulo a prime, each centered around zero.
-    pub fn residues_of(self, coefficients: &[u64], prime: u64, out: &mut [u64]) {
-        out.iter_mut().zip(coefficients).for_each(|(out, x)| *out = self.residue(prime, *x));
+    pub fn residues(self, bytes: &[u8], primes: &[u64], out: &mut [&mut [u64]]) {
+        let Some((last, others)) = out.split_last_mut() else { return };
+        self.take(bytes, last);
+        for (start, last) in (0..).step_by(TOGETHER).zip(last.chunks_exact_mut(TOGETHER)) {
+            for (prime, out) in primes.iter().zip(&mut *others) {
+                let out = &mut out[start..start + TOGETHER];
+                out.iter_mut().zip(&*last).for_each(|(out, x)| *out = self.residue(*prime, *x));
+            }
+            let prime = primes.last().copied().unwrap_or_default();
+            last.iter_mut().for_each(|x| *x = self.residue(prime, *x));
+        }
     }
 
     #[inline]
@@ -150,7 +153,7 @@ mod tests {
             let level = rns.top();
             let values = rns.from_plain(level, &plaintext);
             for ((prime, plan), values) in rns.plans(level).enumerate().zip(values.chunks(ring.words())) {
-                stored.residues(&bytes, plan.modulus().value(), &mut out);
+                stored.residues(&bytes, &[plan.modulus().value()], &mut [&mut out]);
                 ring.forward(prime, &mut out);
                 assert_eq!(out, values);
             }

@@ -7,7 +7,7 @@
 //! are concatenated.
 //!
 //! Rows may also come as coefficients ([`CoefficientFormat`]), many times smaller, and become
-//! values when the pass reaches them: once for all queries of the pass, a piece at a time, so that
+//! values when the pass reaches them: once for all queries of the pass, a few rows at a time, so that
 //! the values never leave the caches.
 
 use super::coefficients::CoefficientFormat;
@@ -22,47 +22,21 @@ use crate::threads::{items_per_thread, store_rows};
 use rayon::prelude::*;
 #[cfg(feature = "server")]
 use sotto_math::tiles::SelectorBuffer;
-use sotto_math::tiles::{self, Selectors, TileLayout, TilePiece, WordFormat};
+use sotto_math::tiles::{self, Selectors, TileLayout, WordFormat};
 use std::ops::Range;
 
 /// Columns that are multiplied together where rows come as coefficients: they share the reads of
 /// the selectors.
-pub const STREAMED_COLS: usize = TileLayout::GROUP_COLS;
+pub const STREAMED_COLS: usize = 2 * TileLayout::GROUP_COLS;
 
-/// Largest number of rows that are values at the same time, in each of those columns. That is 4 MiB
-/// modulo each prime, in the last cache.
-const STREAMED_ROWS: usize = 15;
+/// Largest number of rows that are values at the same time, in each of those columns. That is 2 MiB
+/// modulo each prime; fewer rows would read and write the sums more often, and more would leave
+/// the second-level cache.
+const STREAMED_ROWS: usize = 4;
 
-/// Rows of a piece, for `rows` rows in all: nearly equal pieces, of an odd number of rows. The
-/// cache lines of one polynomial are as far apart as a block of the piece is long, and would fall
-/// into few cache sets if that were a power of two.
-fn streamed_rows(rows: usize) -> usize {
-    rows.div_ceil(rows.div_ceil(STREAMED_ROWS)) | 1
-}
-
-/// Buffers in which rows of coefficients become values.
+/// Buffers in which rows of coefficients become values: modulo each prime, row after row.
 #[derive(Debug, Default)]
-pub struct RowBuffers {
-    coefficients: Vec<u64>,
-    /// Values of each column.
-    values: Vec<AlignedWords>,
-    /// Pieces modulo each prime, of the heights used so far.
-    pieces: Vec<Vec<TilePiece>>,
-}
-
-impl RowBuffers {
-    /// Returns the pieces of one height and width.
-    fn pieces(&mut self, forms: &[WordFormat], n: usize, height: usize, width: usize) -> Vec<&mut TilePiece> {
-        let fits = |piece: &TilePiece| (piece.layout().rows(), piece.layout().cols()) == (height, width);
-        self.pieces.resize_with(forms.len(), Vec::new);
-        for (pieces, form) in self.pieces.iter_mut().zip(forms) {
-            if !pieces.iter().any(fits) {
-                pieces.extend(TilePiece::new(form, n, height, width));
-            }
-        }
-        self.pieces.iter_mut().filter_map(|pieces| pieces.iter_mut().find(|piece| fits(piece))).collect()
-    }
-}
+pub struct RowBuffers(Vec<Vec<AlignedWords>>);
 
 /// The shape of a table at one level, and the product with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,7 +142,7 @@ impl TableProduct {
 
     /// Makes the pass over at most [`STREAMED_COLS`] columns of rows that come as coefficients, and
     /// returns the sums of each query, limb by limb, like [`scan`](Self::scan) for a table of these
-    /// columns. `row` gives the plaintext of a row and a column, and `queries` the selectors of all
+    /// columns. `cell` gives the plaintext of a row and a column, and `queries` the selectors of all
     /// queries, limb by limb.
     ///
     /// # Panics
@@ -178,7 +152,7 @@ impl TableProduct {
         &self,
         rns: &RnsRing<R>,
         cols: Range<usize>,
-        row: &dyn Fn(usize, usize) -> &'a [u8],
+        cell: &dyn Fn(usize, usize) -> &'a [u8],
         queries: &[Vec<&Selectors>],
         buffers: &mut RowBuffers,
     ) -> Vec<Vec<Vec<u64>>> {
@@ -188,35 +162,32 @@ impl TableProduct {
         let zeroes = || vec![0; ring.words() * width * self.parts];
         let mut sums: Vec<Vec<Vec<u64>>> =
             queries.iter().map(|queries| queries.iter().map(|_| zeroes()).collect()).collect();
-        let mut coefficients = std::mem::take(&mut buffers.coefficients);
-        let mut values = std::mem::take(&mut buffers.values);
-        coefficients.resize(ring.words(), 0);
-        values.resize_with(self.forms.len() * STREAMED_COLS, || AlignedWords::zero(ring.words()));
-        for first in (0..rows).step_by(streamed_rows(rows)) {
-            let height = streamed_rows(rows).min(rows - first);
-            let mut pieces = buffers.pieces(&self.forms, ring.words(), height, width);
-            for i in 0..height {
-                // Read once, and transformed modulo every prime.
-                for (c, col) in cols.clone().enumerate() {
-                    stored.take(row(first + i, col), &mut coefficients);
-                    for (limb, plan) in rns.plans(self.level).enumerate() {
-                        let values = &mut values[limb * STREAMED_COLS + c];
-                        stored.residues_of(&coefficients, plan.modulus().value(), values);
-                        ring.forward(limb, values);
-                    }
-                }
-                for (piece, values) in pieces.iter_mut().zip(values.chunks_exact(STREAMED_COLS)) {
-                    let mut polynomials: [&[u64]; STREAMED_COLS] = Default::default();
-                    polynomials.iter_mut().zip(values).for_each(|(out, values)| *out = values);
-                    piece.set_row(i, &polynomials[..width]);
-                }
+        let buffers = &mut buffers.0;
+        buffers.resize_with(self.forms.len(), Vec::new);
+        let primes: Vec<u64> = rns.plans(self.level).map(|plan| plan.modulus().value()).collect();
+        for first in (0..rows).step_by(STREAMED_ROWS) {
+            let height = STREAMED_ROWS.min(rows - first);
+            let count = height * width;
+            for values in &mut *buffers {
+                values.resize_with(values.len().max(count), || AlignedWords::zero(ring.words()));
             }
-            for ((piece, queries), sums) in pieces.iter().zip(queries).zip(&mut sums) {
+            for i in 0..count {
+                // Read once, and transformed modulo every prime.
+                let mut values: Vec<&mut [u64]> = buffers.iter_mut().map(|values| &mut *values[i]).collect();
+                stored.residues(cell(first + i / width, cols.start + i % width), &primes, &mut values);
+                values.into_iter().enumerate().for_each(|(limb, values)| ring.forward(limb, values));
+            }
+            let Some(layout) = TileLayout::new(self.layout.packing(), ring.words(), height, width) else {
+                continue;
+            };
+            for (((form, values), queries), sums) in
+                self.forms.iter().zip(&*buffers).zip(queries).zip(&mut sums)
+            {
+                let polynomials: Vec<&[u64]> = values[..count].iter().map(|values| &**values).collect();
                 let mut out: Vec<&mut [u64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
-                piece.add(first, queries, &mut out);
+                tiles::scan_rows(form, &layout, first, &polynomials, queries, &mut out);
             }
         }
-        (buffers.coefficients, buffers.values) = (coefficients, values);
         sums
     }
 

@@ -89,7 +89,7 @@ fn paper_products<R: SlotRing>(
                         Source::Values(bytes) => gather(table, bytes, rows.clone(), col, &mut scratch.rows),
                         Source::Coefficients(all, stored) => {
                             for (row, out) in rows.clone().zip(&mut scratch.rows) {
-                                stored.residues(all.row(row, col), plan.modulus().value(), out);
+                                stored.residues(all.row(row, col), &[plan.modulus().value()], &mut [out]);
                                 rns.ring().forward(limb, out);
                             }
                         }
