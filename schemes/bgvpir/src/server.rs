@@ -20,7 +20,7 @@ pub mod steps;
 pub mod update_image;
 
 use crate::client::masks;
-use crate::literal::ParamsLiteral;
+use crate::literal::{ParamsLiteral, RowFormat};
 use crate::message::{Answer, Keys, Query};
 use crate::params::{Inner, Params};
 use crate::rings::{Ring, on_ring};
@@ -35,6 +35,7 @@ use sotto_core::{
     Image, PeerMisbehaved, RecordChange, RecordSource, Result, Sink, UpdateImage, WhiteningScheme, WriteSlot,
 };
 use sotto_lattice::bgv::keyswitch::SwitchKey;
+use sotto_lattice::bgv::table_product::STREAMED_ROWS;
 use sotto_lattice::bgv::{Ciphertext, M8191, Pow2, RnsRing, RotationKey, SlotRing};
 use sotto_lattice::buffer_pool::BufferPool;
 use sotto_math::tiles::{SelectorBuffer, Selectors};
@@ -221,13 +222,16 @@ impl AnswerBuffers {
         let (primes, scan) = (u64::from(literal.primes), u64::from(literal.scan_primes));
         let cipher = cost::cipher_bytes(1);
         let columns = params.columns() as u64 * u64::from(literal.layers);
+        let rows = params.tree.length(crate::folding_tree::Side::Right);
+        // Selectors modulo a prime: of all rows, or of some at a time.
+        let together = match literal.form {
+            RowFormat::Values => rows,
+            RowFormat::Coefficients => rows.min(STREAMED_ROWS as u64),
+        };
         AnswerBuffers {
             primes: literal.primes.into(),
             ciphers: BufferPool::new(kept(literal.rotations(&params.tree).places as u64, primes * cipher)),
-            selectors: BufferPool::new(kept(
-                scan,
-                params.tree.length(crate::folding_tree::Side::Right) * cipher,
-            )),
+            selectors: BufferPool::new(kept(scan * rows.div_ceil(together.max(1)), together * cipher)),
             sums: BufferPool::new(kept(scan, columns * cipher)),
         }
     }

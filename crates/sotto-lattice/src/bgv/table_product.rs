@@ -32,7 +32,7 @@ pub const STREAMED_COLS: usize = 2 * TileLayout::GROUP_COLS;
 /// Largest number of rows that are values at the same time, in each of those columns. That is 2 MiB
 /// modulo each prime; fewer rows would read and write the sums more often, and more would leave
 /// the second-level cache.
-const STREAMED_ROWS: usize = 4;
+pub const STREAMED_ROWS: usize = 4;
 
 /// Buffers in which rows of coefficients become values: modulo each prime, row after row.
 #[derive(Debug, Default)]
@@ -106,12 +106,43 @@ impl TableProduct {
         buffers: &dyn Fn() -> SelectorBuffer,
     ) -> Vec<Selectors> {
         assert_eq!(ciphers.len(), self.layout.rows(), "one ciphertext a row");
+        self.arrange(&self.layout, ciphers, buffers)
+    }
+
+    /// Stores selectors in the layout that [`stream`](Self::stream) reads, in memory from `buffers`:
+    /// for the rows that are values at the same time one for each prime, so that a pass reads them in
+    /// order.
+    ///
+    /// # Panics
+    /// As [`selectors`](Self::selectors).
+    #[cfg(feature = "server")]
+    pub fn streamed_selectors(
+        &self,
+        ciphers: &[Ciphertext],
+        buffers: &dyn Fn() -> SelectorBuffer,
+    ) -> Vec<Selectors> {
+        assert_eq!(ciphers.len(), self.layout.rows(), "one ciphertext a row");
+        let layout = |rows| TileLayout::new(self.layout.packing(), self.layout.n(), rows, 1);
+        let some = |some: &[Ciphertext]| {
+            layout(some.len()).map(|layout| self.arrange(&layout, some, buffers)).unwrap_or_default()
+        };
+        ciphers.chunks(STREAMED_ROWS).flat_map(some).collect()
+    }
+
+    /// Stores the selectors of the rows of a layout, one for each prime.
+    #[cfg(feature = "server")]
+    fn arrange(
+        &self,
+        layout: &TileLayout,
+        ciphers: &[Ciphertext],
+        buffers: &dyn Fn() -> SelectorBuffer,
+    ) -> Vec<Selectors> {
         assert!(
             ciphers.iter().all(|c| (c.level(), c.parts()) == (self.level, self.parts)),
             "selectors of this level"
         );
         let of_limb = |(limb, form): (usize, &WordFormat)| {
-            let mut selectors = Selectors::in_buffer(form, &self.layout, self.parts, buffers());
+            let mut selectors = Selectors::in_buffer(form, layout, self.parts, buffers());
             store_rows(&mut selectors, ciphers, |c| (0..self.parts).map(move |part| c.limb(part, limb)));
             selectors
         };
@@ -142,30 +173,32 @@ impl TableProduct {
 
     /// Makes the pass over at most [`STREAMED_COLS`] columns of rows that come as coefficients, and
     /// returns the sums of each query, limb by limb, like [`scan`](Self::scan) for a table of these
-    /// columns. `cell` gives the plaintext of a row and a column, and `queries` the selectors of all
-    /// queries, limb by limb.
+    /// columns. `cell` gives the plaintext of a row and a column, and `queries` the
+    /// [selectors](Self::streamed_selectors) of each query.
     ///
     /// # Panics
     /// If there are no such columns or too many, a plaintext does not have the length of
-    /// [`CoefficientFormat`], or selectors are not those of these limbs.
+    /// [`CoefficientFormat`], or a query does not have all selectors.
     pub fn stream<'a, R: SlotRing>(
         &self,
         rns: &RnsRing<R>,
         cols: Range<usize>,
         cell: &dyn Fn(usize, usize) -> &'a [u8],
-        queries: &[Vec<&Selectors>],
+        queries: &[&[Selectors]],
         buffers: &mut RowBuffers,
     ) -> Vec<Vec<Vec<u64>>> {
         let (ring, rows, width) = (rns.ring(), self.layout.rows(), cols.len());
         assert!(cols.end <= self.layout.cols() && width <= STREAMED_COLS, "a few columns of this table");
         let stored = CoefficientFormat::new(ring);
-        let zeroes = || vec![0; ring.words() * width * self.parts];
-        let mut sums: Vec<Vec<Vec<u64>>> =
-            queries.iter().map(|queries| queries.iter().map(|_| zeroes()).collect()).collect();
+        let limbs = self.forms.len();
+        let selectors = rows.div_ceil(STREAMED_ROWS) * limbs;
+        assert!(queries.iter().all(|query| query.len() == selectors), "the selectors of all rows");
+        let zeroes = || vec![vec![0; ring.words() * width * self.parts]; queries.len()];
+        let mut sums: Vec<Vec<Vec<u64>>> = (0..limbs).map(|_| zeroes()).collect();
         let buffers = &mut buffers.0;
-        buffers.resize_with(self.forms.len(), Vec::new);
+        buffers.resize_with(limbs, Vec::new);
         let primes: Vec<u64> = rns.plans(self.level).map(|plan| plan.modulus().value()).collect();
-        for first in (0..rows).step_by(STREAMED_ROWS) {
+        for (group, first) in (0..rows).step_by(STREAMED_ROWS).enumerate() {
             let height = STREAMED_ROWS.min(rows - first);
             let count = height * width;
             for values in &mut *buffers {
@@ -180,12 +213,13 @@ impl TableProduct {
             let Some(layout) = TileLayout::new(self.layout.packing(), ring.words(), height, width) else {
                 continue;
             };
-            for (((form, values), queries), sums) in
-                self.forms.iter().zip(&*buffers).zip(queries).zip(&mut sums)
+            for (limb, ((form, values), sums)) in self.forms.iter().zip(&*buffers).zip(&mut sums).enumerate()
             {
+                let selectors: Vec<&Selectors> =
+                    queries.iter().map(|query| &query[group * limbs + limb]).collect();
                 let polynomials: Vec<&[u64]> = values[..count].iter().map(|values| &**values).collect();
                 let mut out: Vec<&mut [u64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
-                tiles::scan_rows(form, &layout, first, &polynomials, queries, &mut out);
+                tiles::scan_rows(form, &layout, &polynomials, &selectors, &mut out);
             }
         }
         sums
@@ -321,9 +355,11 @@ mod tests {
                     bytes
                 })
                 .collect();
-            let by_limb: Vec<Vec<&Selectors>> = (0..level.primes())
-                .map(|limb| selectors.iter().map(|selectors| &selectors[limb]).collect())
+            let in_groups: Vec<Vec<Selectors>> = queries
+                .iter()
+                .map(|query| table.streamed_selectors(query, &SelectorBuffer::default))
                 .collect();
+            let in_groups: Vec<&[Selectors]> = in_groups.iter().map(Vec::as_slice).collect();
             let buffers = &mut RowBuffers::default();
             for start in (0..cols).step_by(STREAMED_COLS) {
                 let some = start..(start + STREAMED_COLS).min(cols);
@@ -331,7 +367,7 @@ mod tests {
                     rns,
                     some.clone(),
                     &|row, col| stored[plain(row, col)].as_slice(),
-                    &by_limb,
+                    &in_groups,
                     buffers,
                 );
                 for (query, sums) in sums.iter().enumerate() {

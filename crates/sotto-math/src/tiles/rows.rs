@@ -17,33 +17,31 @@ const PLAIN: TilesShape = TilesShape { pairs: true, lone: false, runs: 0, second
 /// Largest number of queries in one call of a kernel.
 const QUERIES: usize = 4;
 
-/// Adds to each query's sums the products of some rows of some columns with its selectors, from row
-/// `first` of the whole table on.
+/// Adds to each query's sums the products of some rows of some columns with its selectors of these
+/// rows.
 ///
 /// `layout` is that of a table of these rows and columns alone, and `polynomials` are theirs as
 /// [stored](WordFormat::store) words, row after row. Sums are those of [`scan`](super::scan()) for a
 /// table of these columns.
 ///
 /// # Panics
-/// If the layout is for another form, there are not as many polynomials of `n` words, a query is of
-/// another form or has no such rows, queries are not of one kind, or there are not as many outputs,
+/// If the layout is for another form, there are not as many polynomials of `n` words, a query has
+/// another form, shape or number of components than the others, or there are not as many outputs,
 /// each of `n cols comps` words.
 pub fn scan_rows(
     form: &WordFormat,
     layout: &TileLayout,
-    first: usize,
     polynomials: &[&[u64]],
     queries: &[&Selectors],
     out: &mut [&mut [u64]],
 ) {
-    scan_rows_with(simd::kernels(), form, layout, first, polynomials, queries, out);
+    scan_rows_with(simd::kernels(), form, layout, polynomials, queries, out);
 }
 
 fn scan_rows_with(
     kernels: &dyn Kernels,
     form: &WordFormat,
     layout: &TileLayout,
-    first: usize,
     polynomials: &[&[u64]],
     queries: &[&Selectors],
     out: &mut [&mut [u64]],
@@ -54,7 +52,7 @@ fn scan_rows_with(
     assert!(polynomials.iter().all(|words| words.len() == layout.n()), "polynomials of n words");
     assert_eq!(queries.len(), out.len(), "one output per query");
     for (query, out) in queries.iter().zip(out.iter()) {
-        assert!(query.hold(form, layout.n(), first + layout.rows()), "a query with these rows");
+        assert!(query.fit(form, layout), "selectors of these rows");
         assert_eq!(query.comps(), comps, "queries of one kind");
         assert_eq!(out.len(), layout.n() * layout.cols() * comps, "sums of these columns");
     }
@@ -69,7 +67,6 @@ fn scan_rows_with(
             (run, words)
         })
         .collect();
-    let rows = first * comps..(first + layout.rows()) * comps;
     let width = layout.cols() * comps;
     let mut bytes = vec![0; layout.block_bytes() + LINE_BYTES];
     // Without an answer from align_offset the lines are only not aligned.
@@ -85,7 +82,7 @@ fn scan_rows_with(
             let mut selectors: [&[CacheLine]; QUERIES] = Default::default();
             let mut sums: [&mut [[u64; LINE]]; QUERIES] = Default::default();
             for (i, (query, out)) in queries.iter().zip(out).enumerate() {
-                selectors[i] = &query.block(block)[rows.clone()];
+                selectors[i] = query.block(block);
                 sums[i] = &mut out.as_chunks_mut().0[block * width..(block + 1) * width];
             }
             let selectors = &selectors[..queries.len()];
@@ -105,6 +102,7 @@ mod tests {
     use crate::matrix::mix;
     use crate::modulus::Modulus;
     use crate::tiles::{filled, scan};
+    use std::ops::Range;
 
     /// Rows added a few at a time give the sums of the pass over the whole table, with every backend:
     /// more queries than one call takes, and edges of rows and columns.
@@ -118,15 +116,21 @@ mod tests {
             let polynomial = |row: usize, col: usize| slots((row * cols + col) as u64);
             let cells = (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col)));
             let tiles = filled(&form, &layout, cells.map(|(row, col)| ((row, col), polynomial(row, col))));
-            let queries: Vec<Selectors> = (0..5)
-                .map(|query| {
+            let selectors = |rows: Range<usize>| -> Vec<Selectors> {
+                let layout = TileLayout::new(form.packing(), n, rows.len(), cols).unwrap();
+                let of_query = |query: usize| {
                     let mut selectors = Selectors::new(&form, &layout, comps);
-                    (0..rows * comps).for_each(|i| {
-                        selectors.set(i / comps, i % comps, &slots((1 << 30) + (query << 20) + i as u64))
-                    });
+                    for (i, row) in rows.clone().enumerate() {
+                        for comp in 0..comps {
+                            let seed = (1 << 30) + (query << 20) + row * comps + comp;
+                            selectors.set(i, comp, &slots(seed as u64));
+                        }
+                    }
                     selectors
-                })
-                .collect();
+                };
+                (0..5).map(of_query).collect()
+            };
+            let queries = selectors(0..rows);
             let queries: Vec<&Selectors> = queries.iter().collect();
             let mut whole = vec![vec![0; n * cols * comps]; queries.len()];
             let mut out: Vec<&mut [u64]> = whole.iter_mut().map(Vec::as_mut_slice).collect();
@@ -140,7 +144,9 @@ mod tests {
                         let polynomials: Vec<Vec<u64>> = (0..height * width).map(cell).collect();
                         let polynomials: Vec<&[u64]> = polynomials.iter().map(Vec::as_slice).collect();
                         let mut out: Vec<&mut [u64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
-                        scan_rows_with(kernels, &form, &piece, row, &polynomials, &queries, &mut out);
+                        let some = selectors(row..row + height);
+                        let some: Vec<&Selectors> = some.iter().collect();
+                        scan_rows_with(kernels, &form, &piece, &polynomials, &some, &mut out);
                     }
                     for (sums, whole) in sums.iter().zip(&whole) {
                         let (each, all) = (width * comps * LINE, cols * comps * LINE);

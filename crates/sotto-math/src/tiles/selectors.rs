@@ -114,12 +114,6 @@ impl Selectors {
         (self.form, self.n, self.rows) == (*form, layout.n(), layout.rows())
     }
 
-    /// Whether the selectors are of this form, for polynomials of `n` slots, and for at least
-    /// `rows` rows.
-    pub(crate) fn hold(&self, form: &WordFormat, n: usize, rows: usize) -> bool {
-        (self.form, self.n) == (*form, n) && rows <= self.rows
-    }
-
     /// The lines of one block.
     pub(crate) fn block(&self, block: usize) -> &[CacheLine] {
         let lines = self.rows * self.comps;

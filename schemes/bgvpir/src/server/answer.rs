@@ -68,9 +68,7 @@ fn streamed<R: SlotRing>(
     rows: Coefficients<'_>,
     queries: &[&ExpandedQuery],
 ) -> Vec<ColumnSums> {
-    let primes = table.params().literal.scan_primes.into();
-    let selectors: Vec<Vec<&Selectors>> =
-        (0..primes).map(|prime| queries.iter().filter_map(|query| query.v.get(prime)).collect()).collect();
+    let selectors: Vec<&[Selectors]> = queries.iter().map(|query| query.v.as_slice()).collect();
     let all = table.shape.layout().cols();
     let starts: Vec<usize> = (0..all).step_by(STREAMED_COLS).collect();
     let some: Vec<(Range<usize>, Vec<Vec<Vec<u64>>>)> = starts

@@ -20,7 +20,8 @@ use std::sync::Arc;
 pub struct ExpandedQuery {
     /// Entries of u, as many as the table needs for its rows.
     pub(super) u: Vec<Ciphertext>,
-    /// Entries of v, modulo each prime of the table in the order in which the pass reads them.
+    /// Entries of v, modulo each prime of the table, in the order in which the pass reads them: all, or some at a
+    /// time for rows as coefficients.
     pub(super) v: Vec<Selectors>,
     buffers: Arc<AnswerBuffers>,
 }
@@ -29,7 +30,11 @@ impl ExpandedQuery {
     /// Arranges v in the order in which the pass reads it.
     pub(super) fn new(table: &PlaintextTable, [u, v]: [Vec<Ciphertext>; 2]) -> Self {
         let buffers = table.buffers.clone();
-        let laid = table.shape.selectors_in(&v, &|| buffers.selectors());
+        let buffer = || buffers.selectors();
+        let laid = match table.coefficients() {
+            None => table.shape.selectors_in(&v, &buffer),
+            Some(_) => table.shape.streamed_selectors(&v, &buffer),
+        };
         buffers.keep(v);
         ExpandedQuery { u, v: laid, buffers }
     }
