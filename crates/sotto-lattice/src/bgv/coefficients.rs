@@ -105,7 +105,8 @@ impl CoefficientFormat {
     }
 
     /// Decodes the coefficients modulo each of some primes, centered around zero, as the input of the
-    /// transform in [`RnsRing::from_plain`](super::RnsRing::from_plain).
+    /// transform in [`RnsRing::from_plain`](super::RnsRing::from_plain). `out` has one limb for each
+    /// prime.
     ///
     /// # Panics
     /// As [`take`](Self::take).
