@@ -31,12 +31,16 @@ pub fn read(
     places: &[BucketPlace],
 ) -> Vec<Zeroizing<Vec<u64>>> {
     let record = |(bucket, place): (usize, &BucketPlace)| {
-        let word = |k: usize| {
-            let (lane, column) = layout.lane(bucket, k);
-            let at = layout.rotated_position(place.position, (column % layout.merged) as u64);
-            answers.get(column / layout.merged).map_or(0, |slots| layout.pick(slots, lane, at))
-        };
-        Zeroizing::new((0..layout.words).map(word).collect())
+        let mut words = Zeroizing::new(Vec::with_capacity(layout.padded_words()));
+        for part in 0..layout.split {
+            for (slots, first) in answers.iter().zip((0..layout.width).step_by(layout.merged)) {
+                let columns = layout.merged.min(layout.width - first);
+                let numbers = layout.rotated_numbers(slots, bucket * layout.split + part, place.position);
+                words.extend(numbers.iter().take(columns));
+            }
+        }
+        words.truncate(layout.words);
+        words
     };
     places.iter().enumerate().map(record).collect()
 }

@@ -88,7 +88,7 @@ pub(crate) fn server_ops<M: Method>(method: &M, layout: &Layout, ring: &RingSet)
 
 /// Work of one coefficient of a query for each prime: a mask and an error are drawn and
 /// transformed.
-const QUERY_WORD_OPS: u64 = 17_500;
+const QUERY_WORD_OPS: u64 = 8_500;
 
 /// Work of one coefficient of an answer.
 const ANSWER_WORD_OPS: u64 = 4000;

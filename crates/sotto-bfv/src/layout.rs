@@ -274,11 +274,30 @@ impl Layout {
         slots
     }
 
-    /// The slot at a position of a lane, in time that does not depend on the position.
-    pub fn pick(&self, slots: &[u64], lane: usize, selected: u64) -> u64 {
-        let each = (0..self.positions)
-            .map(|position| slots[self.slot(lane, position)] & equal(position as u64, selected));
-        each.fold(0, |sum, slot| sum | slot)
+    /// Numbers of a lane at the positions to which rotations by 0, 1, 2 and so on move `position`, once around
+    /// its cycle, in time that does not depend on the position.
+    pub fn rotated_numbers(&self, slots: &[u64], lane: usize, position: u64) -> Zeroizing<Vec<u64>> {
+        let cycle = self.cycle_positions();
+        let start = position & !(cycle as u64 - 1);
+        // The cycle of the position, from its start backwards.
+        let mut numbers = Zeroizing::new(vec![0; cycle]);
+        for first in (0..self.positions).step_by(cycle) {
+            let keep = equal(first as u64, start);
+            for (by, number) in numbers.iter_mut().enumerate() {
+                *number |= slots[self.slot(lane, first + (cycle - by) % cycle)] & keep;
+            }
+        }
+        // And moved forwards by the position, one of its bits after the other.
+        let mut moved = numbers.clone();
+        for bit in 0..cycle.ilog2() {
+            let keep = equal(position >> bit & 1, 0);
+            let (head, tail) = numbers.split_at(cycle - (1 << bit));
+            for ((to, from), stays) in moved.iter_mut().zip(tail.iter().chain(head)).zip(numbers.iter()) {
+                *to = stays & keep | from & !keep;
+            }
+            std::mem::swap(&mut numbers, &mut moved);
+        }
+        numbers
     }
 }
 

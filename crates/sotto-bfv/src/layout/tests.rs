@@ -78,11 +78,31 @@ fn records_are_their_numbers() {
 }
 
 #[test]
-fn marks_are_picked_again() {
+fn marks_are_in_lanes_of_their_buckets() {
     let layout = layout(PlaintextForm::Slots, 16, 16, [3, 1, 1]).unwrap();
     let places = [(5, 0), (6, 15), (7, 7)].map(|(row, position)| BucketPlace { row, block: 0, position });
     let slots = layout.marked(&places, |place| place.row);
     assert_eq!(slots.iter().filter(|slot| **slot > 0).count(), 3);
-    assert_eq!([layout.pick(&slots, 0, 0), layout.pick(&slots, 1, 15), layout.pick(&slots, 2, 7)], [5, 6, 7]);
-    assert_eq!(layout.pick(&slots, 1, 14), 0);
+    let marks = [(0, 0), (1, 15), (2, 7)].map(|(lane, position)| slots[layout.slot(lane, position)]);
+    assert_eq!(marks, [5, 6, 7]);
+}
+
+#[test]
+fn rotated_numbers_are_at_rotated_positions() {
+    for buckets in [1, 2, 5, 32, 64] {
+        let layout = layout(PlaintextForm::Slots, 16, 1, [buckets, 1, 1]).unwrap();
+        let slots: Vec<u64> = (100..164).collect();
+        for (lane, position) in
+            (0..buckets as usize).flat_map(|b| (0..layout.positions as u64).map(move |p| (b, p)))
+        {
+            let at = |by| layout.rotated_position(position, by as u64) as usize;
+            let expected: Vec<u64> =
+                (0..layout.cycle_positions()).map(|by| slots[layout.slot(lane, at(by))]).collect();
+            assert_eq!(
+                *layout.rotated_numbers(&slots, lane, position),
+                expected,
+                "{buckets} {lane} {position}"
+            );
+        }
+    }
 }
