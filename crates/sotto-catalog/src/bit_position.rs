@@ -73,6 +73,8 @@ mod tests {
         for (bit, rows, row_bytes) in [(48, 2, 3), (u64::MAX, 2, 3), (0, 0, 3), (0, 2, 0)] {
             assert!(matches!(BitPosition::locate(bit, rows, row_bytes), Err(CatalogError::NoSuchRow { .. })));
         }
+        let past = BitPosition::locate(48, 2, 3).unwrap_err().to_string();
+        assert!(past.contains("bit 48 is past the end: the table has 48 bits"), "{past}");
         assert_eq!(BitPosition::locate(u64::MAX, u64::MAX, u64::MAX).map(|bit| bit.row()).unwrap(), 0);
     }
 }

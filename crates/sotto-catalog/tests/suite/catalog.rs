@@ -7,7 +7,7 @@ use sotto_catalog::catalog::MAX_CATALOG_BYTES;
 use sotto_catalog::{
     ArtifactEntry, Catalog, CatalogError, Document, KeyKind, Sidecar, SignedCatalog, SigningKey, TableKind,
 };
-use sotto_core::{Artifact, Epoch};
+use sotto_core::{Artifact, Diagnose, Epoch, Fault};
 
 pub(crate) fn plain() -> Catalog {
     let hint = ArtifactEntry::of(Artifact::Hint, &vec![7; (2 << 20) + 5], None);
@@ -102,6 +102,45 @@ fn limits_are_kept() {
 }
 
 #[test]
+fn the_limits_themselves_are_accepted() {
+    for (field, most) in [
+        ("/table", json!("a".repeat(64))),
+        ("/scheme", json!("s".repeat(64))),
+        ("/servers", json!(8)),
+        ("/attribution", json!("x".repeat(4096))),
+    ] {
+        with(field, most).expect(field);
+    }
+    let deltas = |len: u64| {
+        let delta = |from| ArtifactEntry::of(Artifact::HintDelta, b"delta", Some(Epoch(from)));
+        Catalog { epoch: Epoch(100), artifacts: (1..=len).map(delta).collect(), ..plain() }.to_text()
+    };
+    assert!(deltas(16).is_ok());
+    assert!(matches!(deltas(17), Err(CatalogError::Invalid { field: "artifacts", .. })));
+}
+
+#[test]
+fn clients_download_a_tree_only_to_verify_single_rows() {
+    let mut catalog = plain();
+    let artifacts = |catalog: &Catalog| {
+        catalog.to_text().unwrap();
+        catalog.client_artifacts().map(|entry| entry.artifact).collect::<Vec<_>>()
+    };
+    assert_eq!((artifacts(&catalog), catalog.tree()), (vec![Artifact::Hint], None));
+    // 2^13 leaves, and paths of four nodes.
+    catalog.rows_root.path = Some(4);
+    assert!(matches!(catalog.to_text(), Err(CatalogError::Invalid { field: "artifacts", .. })));
+    let tree = |nodes: usize| ArtifactEntry::of(Artifact::Tree, &vec![0; nodes * 32], None);
+    catalog.artifacts.push(tree(512));
+    assert_eq!(artifacts(&catalog), [Artifact::Hint, Artifact::Tree]);
+    assert_eq!(catalog.tree(), Some(&tree(512)));
+    catalog.rows_root.path = None;
+    assert!(matches!(catalog.to_text(), Err(CatalogError::Invalid { field: "artifacts", .. })));
+    catalog.artifacts[2] = tree(1 << 13);
+    assert_eq!(artifacts(&catalog), [Artifact::Hint]);
+}
+
+#[test]
 fn two_entries_for_one_artifact_are_refused() {
     let mut catalog = plain();
     catalog.artifacts.push(catalog.artifacts[1].clone());
@@ -185,6 +224,7 @@ fn keys_have_the_layer_that_finds_them() {
     assert_eq!(catalog.keyword().unwrap().unwrap().params().rows, 100);
     assert_eq!(Catalog::parse(catalog.to_text().unwrap().as_bytes()).unwrap(), catalog);
     assert!(matches!(catalog.parse_row("7"), Err(CatalogError::NoSuchRow { .. })));
+    assert!(matches!(catalog.bit(7), Err(CatalogError::NoSuchRow(why)) if why.contains("keyword table")));
     assert!(plain().keyword().unwrap().is_none());
     let refused = |kind, rows, bytes, layers| {
         matches!(keyword(kind, rows, bytes, layers), Err(CatalogError::Invalid { field: "layers", .. }))
@@ -193,11 +233,17 @@ fn keys_have_the_layer_that_finds_them() {
     assert!(refused(json!("keyword"), 100, 128, json!([layer])));
     assert!(refused(json!("keyword"), 100, 124, json!([])));
     assert!(refused(json!("keyword"), 100, 124, json!([layer, layer])));
+    let mut renamed = layer.clone();
+    renamed["name"] = json!("length/1");
+    assert!(refused(json!("keyword"), 100, 124, json!([renamed])));
     assert!(refused(json!("index"), 100, 124, json!([layer])));
     let mut weak = layer.clone();
     weak["params"]["tag_bytes"] = json!(7);
     let error = keyword(json!("keyword"), 100, 112, json!([weak])).unwrap_err();
     assert!(matches!(error, CatalogError::Params(_)), "{error}");
+    let diagnosis = error.diagnosis();
+    assert_eq!(diagnosis.fault, Fault::Server, "the publisher made the layer");
+    assert!(diagnosis.fix.contains("encode the table afresh"), "{}", diagnosis.fix);
 }
 
 #[test]

@@ -11,5 +11,6 @@ mod catalog;
 mod hybrid;
 mod masked;
 mod packing;
+mod row_proofs;
 mod stack;
 mod succession;

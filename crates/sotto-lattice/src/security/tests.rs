@@ -130,9 +130,11 @@ fn a_secret_wider_than_the_error_counts_as_one_drawn_like_it() {
 fn numbers_that_describe_no_instance_are_refused() {
     for (n, log2_q, sigma) in [
         (0, 32.0, 11.0),
+        ((1 << 20) + 1, 32.0, 11.0),
         (usize::MAX, 32.0, 11.0),
         (1024, f64::NAN, 11.0),
         (1024, f64::INFINITY, 11.0),
+        (1024, 0.0, 11.0),
         (1024, -1.0, 11.0),
         (1024, 32.0, f64::NAN),
         (1024, 32.0, 0.0),
@@ -173,4 +175,22 @@ proptest::proptest! {
             }
         }
     }
+}
+
+#[test]
+fn the_limits_themselves_are_instances() {
+    let narrowest = SecretDistribution::Gaussian(NARROWEST);
+    assert!(gate(4096, 60.0, &narrowest, NARROWEST).is_ok());
+    assert!(gate(1 << 20, 400.0, &SecretDistribution::Ternary, 3.2).is_ok());
+}
+
+#[test]
+fn the_largest_modulus_is_that_of_the_next_smaller_degree() {
+    for (n, limit) in [(1023, 0.0), (1024, 26.0), (4095, 53.0), (4096, 106.0), (1 << 20, 430.0)] {
+        assert_eq!(ternary_limit(n), limit, "{n}");
+    }
+    // The estimate alone would accept both; it is trusted up to the limit of degree 2048.
+    let narrower = |log2_q| gate(3072, log2_q, &SecretDistribution::Ternary, 3.1);
+    assert!(narrower(53.0).is_ok());
+    assert!(matches!(narrower(54.0), Err(ParamsError::Insecure { bits: 127.9, .. })));
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
-use sotto_catalog::{Hex32, SigningKey};
+use sotto_catalog::{Hex32, MlDsaSigningKey, SigningKey};
 use sotto_core::Epoch;
 use sotto_tlog::appender::{Appender, attach};
 use sotto_tlog::catalogs::{EntryKind, log_key, publisher};
@@ -64,6 +64,27 @@ fn an_entry_has_one_form() {
     ] {
         assert!(LogEntry::parse(other.as_bytes()).is_err(), "{other:?}");
     }
+    let why = |bytes: &[u8]| LogEntry::parse(bytes).unwrap_err().to_string();
+    assert!(why(text.replace("log/2", "log/1").as_bytes()).contains("begin a new log"));
+    // The limit is the first check of all.
+    assert!(matches!(LogEntry::parse(&[0; 512]), Err(LogError::Malformed { .. })));
+    for bytes in [513, 600] {
+        assert!(matches!(LogEntry::parse(&vec![0; bytes]), Err(LogError::TooLarge { limit: 512, .. })));
+    }
+}
+
+#[test]
+fn an_appender_knows_the_last_epoch_of_a_name() {
+    let (dir, key) = (tempfile::tempdir().unwrap(), key(1));
+    let mut log = Appender::open(dir.path(), &key).unwrap();
+    assert_eq!((log.size(), log.is_past(&entry(&key, 1))), (0, false));
+    assert!([2, 4, 7].map(|epoch| log.add(&entry(&key, epoch)).unwrap()).iter().all(|added| *added));
+    assert_eq!([1, 6, 7, 8].map(|epoch| log.is_past(&entry(&key, epoch))), [true, true, false, false]);
+    let other = LogEntry { name: "others".parse().unwrap(), ..entry(&key, 1) };
+    assert_eq!((log.size(), log.is_past(&other)), (3, false));
+    let refused = log.add(&entry(&key, 6)).unwrap_err();
+    assert!(matches!(refused, LogError::Superseded { last: 7, .. }));
+    assert!(refused.to_string().contains("catalog words, epoch 6"), "{refused}");
 }
 
 proptest! {
@@ -130,7 +151,7 @@ fn a_log_is_verified_with_the_publishers_key_alone() {
         let proof = log.proof(&asked.digest).unwrap().unwrap();
         // The proof contains the entry, which names the one before it.
         let entry = LogEntry::parse(proof.extra.as_ref().unwrap()).unwrap();
-        assert!(entry.is_same_document(&asked));
+        assert!(entry.is_same_document(&asked) && !entry.is_same_document(&self::entry(&key, epoch + 1)));
         assert_eq!(entry.previous.is_none(), epoch == 1);
         let checkpoint = proof.verify(&entry.leaf(), &log_key(&key.public()).unwrap()).unwrap();
         assert_eq!(checkpoint, log.newest().checkpoint);
@@ -175,6 +196,56 @@ fn a_catalog_that_is_covered_by_witnesses_stays_so() {
     let stranger = Cosigner::new("w1", &[9; 32]).unwrap();
     let strange = [cosigned(dir.path(), &stranger, 300)];
     assert!(matches!(attach(dir.path(), &strange, &keys), Err(LogError::NotCosigned { .. })));
+}
+
+#[test]
+fn a_key_has_one_cosignature_of_a_checkpoint() {
+    let (dir, key) = (tempfile::tempdir().unwrap(), key(1));
+    let one = Cosigner::new("w1", &[1; 32]).unwrap();
+    let ml_dsa = Cosigner::ml_dsa_44("w1", MlDsaSigningKey::from_seed(&[1; 32])).unwrap();
+    let keys = [one.public().clone(), ml_dsa.public().clone()];
+    add(dir.path(), &key, 1..=1);
+    let attached = |notes: &[Vec<u8>]| {
+        attach(dir.path(), notes, &keys).unwrap();
+        let lines = |file: &str| {
+            let note = SignedNote::parse(&std::fs::read(dir.path().join(file)).unwrap()).unwrap();
+            let time = |bytes: &[u8]| u64::from_be_bytes(*bytes.first_chunk().unwrap());
+            note.signatures[1..].iter().map(|line| (line.id, time(&line.bytes))).collect::<Vec<_>>()
+        };
+        assert_eq!(lines("witnessed"), lines("checkpoint"));
+        lines("checkpoint")
+    };
+    // Without a cosignature there is nothing to preserve.
+    assert_eq!(attach(dir.path(), &[], &keys).unwrap(), []);
+    assert!(!dir.path().join("witnessed").exists());
+    let [first, second] = keys.each_ref().map(|key| key.id());
+    assert_eq!(attached(&[cosigned(dir.path(), &one, 100)]), [(first, 100)]);
+    // The same name and another key.
+    assert_eq!(attached(&[cosigned(dir.path(), &ml_dsa, 90)]), [(first, 100), (second, 90)]);
+    // Only a later cosignature of a key replaces an earlier one.
+    let again = [cosigned(dir.path(), &one, 110), cosigned(dir.path(), &ml_dsa, 80)];
+    assert_eq!(attached(&again), [(first, 110), (second, 90)]);
+    // A line under the name of a witness and of an unknown key is never attached.
+    let mut note = SignedNote::parse(&cosigned(dir.path(), &one, 120)).unwrap();
+    let stranger = Cosigner::new("w1", &[9; 32]).unwrap();
+    note.signatures.push(stranger.cosign(&note.text, 900).unwrap());
+    assert_eq!(attached(&[note.to_string().into_bytes()]), [(first, 120), (second, 90)]);
+}
+
+#[test]
+fn a_checkpoint_with_too_many_cosignatures_is_not_written() {
+    let (dir, key) = (tempfile::tempdir().unwrap(), key(1));
+    add(dir.path(), &key, 1..=1);
+    // A line of ML-DSA-44 has 3.3 kB, and a note 2^18 bytes.
+    let name = |seed: u8| format!("w{seed}");
+    let cosigners: Vec<_> = (0..100)
+        .map(|seed| Cosigner::ml_dsa_44(&name(seed), MlDsaSigningKey::from_seed(&[seed; 32])).unwrap())
+        .collect();
+    let keys: Vec<_> = cosigners.iter().map(|cosigner| cosigner.public().clone()).collect();
+    let notes: Vec<_> = cosigners.iter().map(|cosigner| cosigned(dir.path(), cosigner, 100)).collect();
+    assert!(matches!(attach(dir.path(), &notes, &keys), Err(LogError::TooLarge { .. })));
+    assert!(PublisherLog::open(dir.path()).unwrap().witnessed().is_none());
+    assert_eq!(attach(dir.path(), &notes[..50], &keys).unwrap().len(), 50);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use sotto_catalog::{Hex32, SigningKey};
 use sotto_core::Epoch;
 use sotto_tlog::appender::Appender;
 use sotto_tlog::catalogs::{EntryKind, log_key, log_signer};
+use sotto_tlog::history::{MAX_HISTORY_BYTES, MAX_NAMES};
 use sotto_tlog::publisher_log::PublisherLog;
 use sotto_tlog::witness::examine;
 use sotto_tlog::{Checkpoint, DirectorySource, LogEntry, LogError, LogHistory, LogLayout, LogWriter};
@@ -147,6 +148,12 @@ fn a_history_of_one_name_begins_anywhere() {
     };
     let history = read(&dir.path().join("a"), &entries, 300).unwrap();
     assert_eq!((history.first(), history.size()), (256, 600));
+    assert_eq!(history.only(), Some(&(EntryKind::Catalog, "words".parse().unwrap())));
+    // One may begin at the end of the log, and no later.
+    let end = read(&dir.path().join("end"), &entries[..512], 512).unwrap();
+    assert_eq!((end.first(), end.size()), (512, 512));
+    let late = read(&dir.path().join("late"), &entries[..511], 512).unwrap_err();
+    assert!(matches!(late, LogError::Older { known: 512, found: 511 }), "{late}");
     assert_eq!(LogHistory::parse(history.to_string().as_bytes()).unwrap(), history);
     // Another name's fork is found by those who track that name, and a fork before the beginning is
     // not detected.
@@ -184,4 +191,21 @@ fn a_history_has_one_form() {
     ] {
         assert!(LogHistory::parse(other.as_bytes()).is_err(), "{other:?}");
     }
+}
+
+#[test]
+fn a_history_is_as_large_as_its_limits_and_no_larger() {
+    let (root, publisher) = ("ab".repeat(32), key().public());
+    let names: String = (0..MAX_NAMES).map(|name| format!("catalog n{name:06} 7 {root}\n")).collect();
+    let text = format!("sotto-log-history/1\n{publisher}\n*\n0 9 {root}\n{names}");
+    let mut history = LogHistory::parse(text.as_bytes()).unwrap();
+    let known = LogEntry { previous: Some(root.parse().unwrap()), ..entry("n000000", 8, 0) };
+    history.append(9, &known).unwrap();
+    assert!(matches!(history.append(10, &entry("words", 1, 0)), Err(LogError::TooLarge { .. })));
+    // The length is checked before the text.
+    let zeros = |bytes: u64| LogHistory::parse(&vec![0; bytes as usize]).unwrap_err();
+    assert_eq!(MAX_HISTORY_BYTES, 52_429_600);
+    assert!(matches!(zeros(MAX_HISTORY_BYTES), LogError::Malformed { .. }));
+    assert!(matches!(zeros(MAX_HISTORY_BYTES + 1), LogError::TooLarge { limit: MAX_HISTORY_BYTES, .. }));
+    assert!(matches!(zeros(MAX_HISTORY_BYTES + 9), LogError::TooLarge { .. }));
 }

@@ -101,6 +101,23 @@ fn keys_in_other_forms_are_refused() {
     ] {
         assert!(bad.parse::<LogKey>().is_err(), "{bad}");
     }
+    let why = |text: &str| text.parse::<LogKey>().unwrap_err().to_string();
+    let other_number = why(&good.replace("c74f20a3", "c74f20a4"));
+    assert_eq!(why(&good.replace("c74f20a3", "c74f20a")), other_number, "a number that lost a digit");
+    let no_key = why("PeterNeumann");
+    for text in ["c74f20ax", "c74f20a33", ""].map(|number| good.replace("c74f20a3", number)) {
+        assert_eq!(why(&text), no_key, "{text}");
+    }
+}
+
+#[test]
+fn keys_and_paths_are_told_apart() {
+    for key in ["log+c74f20a3+AR", " log+1+\n", "log+MFkw"] {
+        assert!(LogKey::has_form(key), "{key}");
+    }
+    for path in ["", "log", "log/key", "a+b", "a+1f", "a++b", "a+1g+b", "a+g1+b", "a+key+MFkw"] {
+        assert!(!LogKey::has_form(path), "{path}");
+    }
 }
 
 #[test]

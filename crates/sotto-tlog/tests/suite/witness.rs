@@ -63,6 +63,7 @@ fn keys_in_other_forms_are_refused() {
     }
     let (file, name) = (cosigner().to_file(), "PRIVATE+KEY+witness.example/w1+e75f6532+");
     assert!(file.starts_with(name));
+    assert_eq!(format!("{:?}", cosigner()), format!("Cosigner(for {KEY})"));
     assert_eq!(Cosigner::from_file(&file).unwrap().public(), cosigner().public());
     assert!(Cosigner::from_file(&file.replace("e75f", "e75e")).is_err());
 }
@@ -146,6 +147,8 @@ fn a_log_with_two_keys_signs_with_both() {
     let alone = LogKey::ml_dsa_44("log.example", second.public().clone()).unwrap();
     let vkeys: Vec<LogKey> = signer.public().vkeys().iter().map(|key| key.parse().unwrap()).collect();
     assert_eq!(vkeys, [plain.clone(), alone.clone()]);
+    let public = second.public();
+    assert_eq!([&plain, signer.public(), &alone].map(LogKey::ml_dsa), [None, Some(public), Some(public)]);
     for key in [&plain, signer.public(), &alone] {
         assert_eq!(open(&note, key).unwrap(), checkpoint);
     }
