@@ -11,7 +11,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use crate::catalogs::{log_key, log_signer};
-use crate::note::{MAX_NOTE_BYTES, NoteSignature, SignedNote};
+use crate::note::{NoteSignature, SignedNote};
 use crate::publisher_log::{PublisherLog, SignedCheckpoint, WITNESSED, head};
 use crate::{
     Checkpoint, LogEntry, LogError, LogHistory, LogLayout, LogSigner, LogWriter, Result, WitnessKey,
@@ -126,7 +126,8 @@ pub struct AttachedCosignature {
 ///
 /// # Errors
 /// [`LogError::BadSignature`]; [`LogError::NotCosigned`] for a note that is not of a checkpoint of
-/// this log, or has no cosignature of these witnesses; the errors of [`PublisherLog::open`].
+/// this log, or has no cosignature of these witnesses; [`LogError::TooLarge`] if all cosignatures are
+/// more than a note contains; the errors of [`PublisherLog::open`].
 pub fn attach(
     folder: &Path,
     notes: &[Vec<u8>],
@@ -168,9 +169,6 @@ pub fn attach(
     }
     for (path, note) in [(WITNESSED, witnessed), (LogLayout::Tiles.checkpoint(), Some(newest))] {
         let Some(note) = note.map(|note| note.to_string()) else { continue };
-        if note.len() > MAX_NOTE_BYTES {
-            return Err(LogError::TooLarge { what: path.into(), limit: MAX_NOTE_BYTES as u64 });
-        }
         let SignedCheckpoint { note, .. } = head(note, &key)?;
         replace(folder, path, note.as_bytes())?;
     }

@@ -286,7 +286,9 @@ fn users_name_rows() {
 
     let index = with("/kind", json!("index")).unwrap();
     assert_eq!(index.parse_row("5").unwrap(), 5);
-    assert!(index.parse_row("1.2.3.4").is_err());
+    assert!(index.parse_row("16777215").is_ok() && index.parse_row("16777216").is_err());
+    assert!(index.parse_row("1.2.3.4").unwrap_err().to_string().contains("expected a row number"));
+    assert!(catalog.parse_row("1.2.3").unwrap_err().to_string().contains("an IPv4 address"));
     assert_eq!(index.row_of_key(5), None);
 }
 
@@ -336,6 +338,30 @@ fn chunks_cover_an_artifact() {
     for bytes in [0, 1, 1 << 20, 1 << 32, (1 << 32) + 1, 1 << 40] {
         let size = sotto_catalog::table::chunk_bytes_for(bytes);
         assert!(size.is_power_of_two() && bytes.div_ceil(size) <= 4096, "{bytes}");
+    }
+}
+
+#[test]
+fn chunks_have_a_size_and_a_number() {
+    let refused = |chunk_bytes: u64, chunks: u64| {
+        let mut catalog = plain();
+        let entry = &mut catalog.artifacts[0];
+        (entry.bytes, entry.chunk_bytes) = (chunks * chunk_bytes, chunk_bytes);
+        entry.chunks = vec![entry.digest; chunks as usize];
+        match catalog.to_text() {
+            Err(CatalogError::Invalid { field, .. }) => Some(field),
+            other => other.map(|_| None).unwrap(),
+        }
+    };
+    for (chunk_bytes, chunks, field) in [
+        (64 << 10, 4096, None),
+        (64 << 10, 4097, Some("artifacts.chunks")),
+        (1 << 30, 2, None),
+        (32 << 10, 2, Some("artifacts.chunk_bytes")),
+        (96 << 10, 2, Some("artifacts.chunk_bytes")),
+        (1 << 31, 2, Some("artifacts.chunk_bytes")),
+    ] {
+        assert_eq!(refused(chunk_bytes, chunks), field, "{chunk_bytes} {chunks}");
     }
 }
 

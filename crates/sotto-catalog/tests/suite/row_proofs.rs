@@ -1,7 +1,8 @@
 //! Rows that are looked up together with the path that proves them.
 
-use sotto_catalog::rows_root::{LeafHasher, NODE_BYTES, Node, parent, root};
-use sotto_catalog::{Packing, RowsRoot};
+use crate::catalog::plain;
+use sotto_catalog::rows_root::{LeafHasher, MAX_ROWS, NODE_BYTES, Node, delta, parent, patch, root};
+use sotto_catalog::{Catalog, CatalogError, Document, Packing, RowsRoot, TableKind};
 use sotto_core::Record;
 
 /// A table in records, as an encoder makes it.
@@ -176,4 +177,55 @@ fn equal_buckets_are_filled_with_rows() {
     let wide = Packing::new(8, 50, 24, 22).unwrap();
     assert_eq!(wide.filled(4).unwrap(), wide);
     assert!(Packing::new(4, 50, 16, 22).unwrap().filled(4).is_err());
+}
+
+#[test]
+fn a_root_has_limits() {
+    let (rows, refused) = (1 << 20, |root: RowsRoot, rows: u64| {
+        let catalog = Catalog { rows, rows_root: root, kind: TableKind::Index, ..plain() };
+        matches!(catalog.check(), Err(CatalogError::Invalid { field: "rows_root", .. }))
+    });
+    let root = |leaf_rows, path| RowsRoot { root: [0; 32].into(), leaf_rows, path };
+    for (accepted, leaf_rows, path) in [
+        (true, 1, None),
+        (true, MAX_ROWS, None),
+        (false, 0, None),
+        (false, MAX_ROWS + 1, None),
+        (true, MAX_ROWS, Some(40)),
+        (false, MAX_ROWS, Some(41)),
+        // 2^14 nodes, and twice as many.
+        (true, 1, Some(6)),
+        (false, 1, Some(5)),
+        (true, 64, Some(0)),
+        (false, 63, Some(0)),
+    ] {
+        assert_eq!(refused(root(leaf_rows, path), rows), !accepted, "{leaf_rows} {path:?}");
+    }
+    assert!(!refused(root(1, None), MAX_ROWS) && refused(root(1, Some(25)), MAX_ROWS));
+}
+
+#[test]
+fn a_delta_turns_one_tree_into_another() {
+    let old: Vec<u8> = (0..5 * 32).map(|byte| byte as u8).collect();
+    let mut new = old.clone();
+    (new[40], new[159]) = (0, 0);
+    let changes = delta(&old, &new).unwrap();
+    assert_eq!(changes.len(), 2 * 36);
+    assert_eq!((&changes[..4], &changes[4..36]), (&[1, 0, 0, 0][..], &new[32..64]));
+    let mut tree = old.clone();
+    patch(&mut tree, &changes).unwrap();
+    assert_eq!(tree, new);
+    assert_eq!(delta(&new, &new), Some(Vec::new()));
+    assert_eq!(delta(&old, &new[32..]), None);
+    // A node past the end, and half of a change.
+    assert!(patch(&mut tree, &[&[5, 0, 0, 0][..], &[0; 32]].concat()).is_err());
+    assert!(patch(&mut tree, &changes[..71]).is_err());
+}
+
+#[test]
+fn a_leaf_may_be_hashed_in_pieces() {
+    let rows: Vec<u8> = (0..3000u32).map(|byte| byte as u8).collect();
+    let mut hasher = LeafHasher::default();
+    rows.chunks(1001).for_each(|piece| hasher.update(piece));
+    assert_eq!(hasher.finish(), LeafHasher::of(&rows));
 }

@@ -1,11 +1,12 @@
 //! Stacks: which are accepted, which are refused, and that every bit of an envelope counts.
 
+use crate::catalog::plain;
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde_json::{Value, json};
-use sotto_catalog::stack::{MAX_STACK_BYTES, StackFile};
-use sotto_catalog::{CatalogError, SignedCatalog, SignedStack, SigningKey, Stack};
+use sotto_catalog::stack::{MAX_STACK_BYTES, Shard, StackFile};
+use sotto_catalog::{Anchor, Catalog, CatalogError, Document, SignedCatalog, SignedStack, SigningKey, Stack};
 
 fn valid() -> Value {
     let digest = "ab".repeat(32);
@@ -61,6 +62,8 @@ fn what_contradicts_itself_is_refused() {
         ("files", json!([file("a", (1 << 30) + 1)])),
         ("files", json!((0..17).map(|i| file(&format!("f-{i}"), 1)).collect::<Vec<_>>())),
         ("attribution", json!("x".repeat(4097))),
+        ("expires", json!(0)),
+        ("expires", json!(1)),
     ] {
         let mut stack = valid();
         stack[field] = value;
@@ -101,6 +104,49 @@ fn signatures_are_of_this_text_by_this_key_for_this_purpose() {
     // A stack's signature is not valid for a catalog.
     let as_catalog = SignedCatalog::new(signed.text, signed.public_key, signed.signature);
     assert!(matches!(as_catalog.verify(None), Err(CatalogError::BadSignature)));
+}
+
+#[test]
+fn the_limits_themselves_are_accepted() {
+    let shard = |i: u32| json!({"table": format!("t-{i}"), "epoch": 1, "catalog": "ab".repeat(32)});
+    let file = |i: u32| json!({"name": format!("f-{i}"), "bytes": 1 << 30, "digest": "ab".repeat(32)});
+    let layer = |name: String| json!({"name": name, "params": {}});
+    for (field, value) in [
+        ("layers", json!((0..4).map(|i| layer(format!("a{i}"))).collect::<Vec<_>>())),
+        ("layers", json!([layer("x".repeat(64))])),
+        ("shards", json!((0..1024).map(shard).collect::<Vec<_>>())),
+        ("files", json!((0..16).map(file).collect::<Vec<_>>())),
+        ("attribution", json!("x".repeat(4096))),
+        ("expires", json!(2)),
+    ] {
+        let mut stack = valid();
+        stack[field] = value;
+        parse(&stack).expect(field);
+    }
+}
+
+#[test]
+fn a_shard_is_one_catalog() {
+    let catalog = plain();
+    let shard = Shard::of(&catalog).unwrap();
+    assert!(shard.is(&catalog) && !shard.is(&Catalog { created: catalog.created + 1, ..catalog }));
+}
+
+#[test]
+fn envelopes_are_of_one_kind() {
+    let stack = SignedStack::sign(&parse(&valid()).unwrap(), &key(1)).unwrap().to_bytes();
+    let catalog = SignedCatalog::sign(&plain(), &key(1)).unwrap().to_bytes();
+    assert!(SignedStack::parse(&stack).is_ok() && SignedCatalog::parse(&catalog).is_ok());
+    assert!(matches!(SignedCatalog::parse(&stack), Err(CatalogError::Malformed { .. })));
+    assert!(matches!(SignedStack::parse(&catalog), Err(CatalogError::Malformed { .. })));
+}
+
+#[test]
+fn documents_name_their_anchor() {
+    let anchor: Anchor = "mainnet:7".parse().unwrap();
+    let stack = Stack { anchor: Some(anchor.clone()), ..parse(&valid()).unwrap() };
+    let catalog = Catalog { anchor: Some(anchor.clone()), ..plain() };
+    assert_eq!([stack.anchor(), catalog.anchor(), plain().anchor()], [Some(&anchor), Some(&anchor), None]);
 }
 
 #[test]

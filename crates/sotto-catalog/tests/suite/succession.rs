@@ -2,10 +2,18 @@
 
 use crate::catalog::{key, plain as catalog};
 use sotto_catalog::succession::{MAX_CHANGES, resolve_signer};
-use sotto_catalog::{CatalogError, SignedCatalog, SignerChange, SigningKey, Succession, TableName};
+use sotto_catalog::{Catalog, CatalogError, SignedCatalog, SignerChange, SigningKey, Succession, TableName};
+use sotto_core::Epoch;
 
 fn table() -> TableName {
     catalog().table
+}
+
+/// The catalog at another epoch, with no update to it.
+fn dated(epoch: u64) -> Catalog {
+    let mut catalog = Catalog { epoch: Epoch(epoch), ..catalog() };
+    catalog.artifacts.retain(|entry| entry.from_epoch.is_none());
+    catalog
 }
 
 fn change(from: &SigningKey, to: &SigningKey) -> Succession {
@@ -29,11 +37,22 @@ fn whoever_knows_an_older_key_follows_and_nobody_else() {
         let change = SignerChange::of(known.public(), &path).unwrap();
         assert_eq!(found, catalog());
         assert_eq!((change.from, change.to, change.until), (known.public(), three.public(), 200));
+        assert!(change.check_time(199).is_ok());
+        let over = [200, 201].map(|now| change.check_time(now));
+        assert!(over.iter().all(|over| matches!(over, Err(CatalogError::ChangeOver { .. }))));
     }
     assert!(read.verify_from(&three.public()).unwrap().1.is_empty());
     for (signed, known) in [(&read, &other), (&SignedCatalog::parse(&plain).unwrap(), &one)] {
         let refused = signed.verify_from(&known.public());
         assert!(matches!(refused, Err(CatalogError::WrongKey { .. })), "{refused:?}");
+    }
+    // The last key signs no epoch before its first.
+    for (epoch, is_valid) in [(2, false), (3, true), (4, true)] {
+        let mut signed = SignedCatalog::sign(&dated(epoch), &three).unwrap();
+        signed.successions = vec![change(&one, &two), change(&two, &three)];
+        let found = signed.verify_from(&one.public());
+        assert_eq!(found.is_ok(), is_valid, "{epoch}");
+        assert!(is_valid || matches!(found, Err(CatalogError::Invalid { field: "epoch", .. })));
     }
     // A pin without successions is as strict as before.
     assert!(matches!(read.verify(Some(&one.public())), Err(CatalogError::WrongKey { .. })));

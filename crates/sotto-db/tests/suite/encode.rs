@@ -2,11 +2,11 @@
 
 use crate::common::{Memory, all, encode, folder, key, names, options, rows_of};
 use proptest::prelude::*;
-use sotto_catalog::Packing;
-use sotto_core::{Epoch, Error, Image, RecordSource, SchemeEntry, Section};
+use sotto_catalog::{CatalogError, Packing};
+use sotto_core::{Epoch, Error, Image, RecordSource, SchemeEntry, Section, TableShape};
 use sotto_db::progress::silent;
 use sotto_db::{DbError, PackedRecords, TableDir, encode_table, inspect};
-use sotto_testkit::{CLEAR, CLEAR_TWO};
+use sotto_testkit::{CLEAR, CLEAR_STATE, CLEAR_TWO};
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
@@ -187,6 +187,59 @@ fn a_table_that_outgrows_the_disk_is_refused_before_the_work() {
         };
     });
     assert_untouched(&entry, |error| matches!(error, DbError::DiskFull { .. } | DbError::Io { .. }));
+}
+
+#[test]
+fn a_catalog_and_its_scheme_agree_or_nobody_opens_the_table() {
+    let (_temp, dir) = folder();
+    encode(&dir, &CLEAR, &Memory::numbered(1000, 3)).unwrap();
+    let catalog = dir.open_latest().unwrap().catalog().clone();
+    assert_eq!(catalog.terms(&CLEAR).unwrap().buckets, 1);
+    let disagreement = |change: fn(&mut SchemeEntry)| match catalog.terms(&altered(change)).unwrap_err() {
+        CatalogError::Disagree(what) => what,
+        other => panic!("{other}"),
+    };
+    assert_eq!(disagreement(|entry| entry.servers = 2), "the number of servers");
+    assert_eq!(disagreement(|entry| entry.proven = true), "the row proofs");
+    assert_eq!(
+        disagreement(|entry| entry.report = |params| {
+            let mut report = (CLEAR.report)(params)?;
+            report.digest.0[0] ^= 1;
+            Ok(report)
+        }),
+        "the digest of the parameters"
+    );
+    assert_eq!(
+        disagreement(|entry| entry.report = |params| {
+            let mut report = (CLEAR.report)(params)?;
+            report.costs.artifact_bytes += 1;
+            Ok(report)
+        }),
+        "the size of the artifacts"
+    );
+    // A client with durable state looks a row up in one record.
+    let (_temp, dir) = folder();
+    encode(&dir, &CLEAR, &Memory::numbered(10, 2000)).unwrap();
+    let wide = dir.open_latest().unwrap().catalog().terms(&altered(|entry| entry.state = CLEAR_STATE.state));
+    assert!(matches!(wide, Err(CatalogError::Disagree(what)) if what.contains("the width of a row")));
+    assert!(catalog.terms(&altered(|entry| entry.state = CLEAR_STATE.state)).is_ok());
+    let other = catalog.terms(&CLEAR_TWO).unwrap_err();
+    assert!(matches!(other, CatalogError::WrongScheme { .. }), "{other}");
+}
+
+#[test]
+fn the_least_security_and_the_largest_failure_are_accepted() {
+    let report = (CLEAR.report)(&(CLEAR.select)(&TableShape::new(100, 8, 1)).unwrap()).unwrap();
+    let packing = Packing::new(100, 8, report.records, report.record_bytes).unwrap();
+    let gate = |bits: f64, failure_log2: f64| {
+        let mut report = report.clone();
+        (report.security.bits, report.failure_log2) = (bits, failure_log2);
+        sotto_catalog::catalog::gate(&report, &packing)
+    };
+    assert!(gate(128.0, -40.0).is_ok());
+    for (bits, failure_log2) in [(127.9, -40.0), (f64::NAN, -40.0), (128.0, -39.9), (128.0, f64::NAN)] {
+        assert!(gate(bits, failure_log2).is_err(), "{bits} {failure_log2}");
+    }
 }
 
 #[test]

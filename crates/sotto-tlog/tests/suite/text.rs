@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use sotto_tlog::entries::BundleEntries;
 use sotto_tlog::note::NoteSignature;
-use sotto_tlog::{Checkpoint, InclusionProof, LogKey, LogLayout, LogSigner, SignedNote, SignedTreeHead};
+use sotto_tlog::{
+    Checkpoint, InclusionProof, LogError, LogKey, LogLayout, LogSigner, SignedNote, SignedTreeHead,
+};
 
 /// The example of `c2sp.org/tlog-checkpoint`.
 const EXAMPLE: &str = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n\
@@ -107,6 +109,15 @@ fn keys_in_other_forms_are_refused() {
     let no_key = why("PeterNeumann");
     for text in ["c74f20ax", "c74f20a33", ""].map(|number| good.replace("c74f20a3", number)) {
         assert_eq!(why(&text), no_key, "{text}");
+    }
+}
+
+#[test]
+fn a_tree_head_has_4096_bytes_and_no_more() {
+    assert!(matches!(SignedTreeHead::parse(&[b' '; 4096]), Err(LogError::Malformed { .. })));
+    for bytes in [4097, 5000] {
+        let refused = SignedTreeHead::parse(&vec![b' '; bytes]);
+        assert!(matches!(refused, Err(LogError::TooLarge { limit: 4096, .. })));
     }
 }
 
