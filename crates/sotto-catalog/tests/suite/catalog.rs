@@ -256,6 +256,8 @@ fn a_sidecar_is_another_table() {
 fn too_much_text_is_refused_unread() {
     let text = vec![b' '; MAX_CATALOG_BYTES + 1];
     assert!(matches!(Catalog::parse(&text), Err(CatalogError::TooLarge { .. })));
+    // All of the text escaped, and 88 KiB for keys and signatures.
+    assert_eq!(SignedCatalog::MAX_BYTES, 2 * MAX_CATALOG_BYTES + (88 << 10));
     let text = vec![b' '; SignedCatalog::MAX_BYTES + 1];
     assert!(matches!(SignedCatalog::parse(&text), Err(CatalogError::TooLarge { .. })));
 }

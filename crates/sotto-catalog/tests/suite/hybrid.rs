@@ -122,6 +122,7 @@ fn a_key_file_and_a_pin_hold_both_halves_or_are_refused() {
     for bad in [&text[..9 + 64], &text[..9 + 127], &text.replace("pq", "pk"), &format!("{text}0")] {
         assert!(bad.parse::<PublicKey>().is_err(), "{bad}");
     }
+    assert!(ours.ml_dsa().is_some() && key(1).ml_dsa().is_none());
     let file = ours.to_file();
     assert_eq!(SigningKey::from_file(&file).unwrap().public(), ours.public());
     assert!(file.starts_with(key(1).to_file().as_str()), "the other half is a line of its own");

@@ -101,3 +101,19 @@ fn lengths_lie_under_masks_and_are_as_short_as_they_can_be() {
     let catalog = catalog(10, json!([length(1)])).unwrap();
     assert!(matches!(catalog.bit(0), Err(CatalogError::NoSuchRow { .. })), "bits have no numbers there");
 }
+
+#[test]
+fn a_layer_says_how_long_values_are() {
+    use sotto_catalog::ValueKind::{Bytes, Text};
+    let mask = SymmetricLayer::layer(&key());
+    for form in (1..=4).map(RowForm::Length) {
+        let layers = [mask.clone(), form.layer().unwrap()];
+        assert_eq!(RowForm::of_rows(Text, &layers), Some(form));
+    }
+    for (value, form) in [(Text, RowForm::Text), (Bytes, RowForm::Whole)] {
+        assert_eq!((RowForm::of_rows(value, std::slice::from_ref(&mask)), form.layer()), (Some(form), None));
+    }
+    for bytes in [0, 5] {
+        assert_eq!(RowForm::of_rows(Text, &[RowForm::Length(bytes).layer().unwrap()]), None);
+    }
+}

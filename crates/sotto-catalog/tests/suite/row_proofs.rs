@@ -64,11 +64,12 @@ impl ProvedTable {
 /// Rows, bytes of a row, rows of a leaf and bytes of a record, and nodes of a path: several rows in a record, with
 /// missing leaves and without; rows that span records, with space before the path; a single leaf, and a tree of
 /// one node.
-const SHAPES: [([u64; 4], u32); 6] = [
+const SHAPES: [([u64; 4], u32); 7] = [
     ([20, 3, 2, 70], 2),
     ([64, 3, 4, 140], 4),
     ([9, 210, 1, 70], 2),
     ([5, 100, 1, 70], 1),
+    ([5, 100, 1, 70], 3),
     ([5, 4, 8, 32], 0),
     ([7, 4, 1, 100], 3),
 ];
@@ -116,7 +117,8 @@ fn every_row_is_proved_and_no_other_byte_is() {
         );
         let mut root = table.root;
         root.root.0[5] ^= 1;
-        let is_small = table.tree.is_empty();
+        let is_small = table.leaves.len() <= 1 << path;
+        assert_eq!(table.tree.is_empty(), is_small, "one node follows from the root");
         let found = root.verifies(packing, 0, &table.lookup(0), &table.tree).unwrap();
         assert_eq!(found, !is_small, "clients compare a tree with the root when they download it");
     }
@@ -155,7 +157,7 @@ fn other_sizes_are_refused() {
 
 #[test]
 fn a_record_holds_a_leaf_and_its_path() {
-    let packing = Packing::new(6, 10, 3, 84).unwrap();
+    let packing = Packing::new(6, 10, 30, 84).unwrap();
     assert!(packing.with_paths(2, 64).is_ok());
     assert!(packing.with_paths(2, 65).is_err());
     assert!(packing.with_paths(0, 64).is_err());
