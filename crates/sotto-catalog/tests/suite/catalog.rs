@@ -111,6 +111,13 @@ fn the_limits_themselves_are_accepted() {
     ] {
         with(field, most).expect(field);
     }
+    // A row for each address, and one more.
+    let addresses = |rows: u64| {
+        let kind = TableKind::Range { key: KeyKind::Ipv4, block: 1, first: 0, empty: Default::default() };
+        Catalog { rows, kind, ..plain() }.check()
+    };
+    assert!(addresses(1 << 32).is_ok());
+    assert!(matches!(addresses((1 << 32) + 1), Err(CatalogError::Invalid { field: "kind", .. })));
     let deltas = |len: u64| {
         let delta = |from| ArtifactEntry::of(Artifact::HintDelta, b"delta", Some(Epoch(from)));
         Catalog { epoch: Epoch(100), artifacts: (1..=len).map(delta).collect(), ..plain() }.to_text()

@@ -1,7 +1,7 @@
 //! The layer of symmetric tables: which are accepted, and which are refused.
 
 use serde_json::{Value, json};
-use sotto_catalog::{Catalog, CatalogError, RowForm, SymmetricLayer};
+use sotto_catalog::{Catalog, CatalogError, Document, KeyKind, RowForm, SymmetricLayer, TableKind};
 use sotto_oprf::{PublicKey, SecretKey};
 use sotto_prg::system_rng;
 
@@ -99,6 +99,12 @@ fn lengths_lie_under_masks_and_are_as_short_as_they_can_be() {
         assert!(catalog(width, layers.clone()).is_err(), "{width} {layers}");
     }
     let catalog = catalog(10, json!([length(1)])).unwrap();
+    // The empty value of a range is a value too, of nine bytes at most.
+    for (bytes, fits) in [(9, true), (10, false), (11, false)] {
+        let empty = "00".repeat(bytes).parse().unwrap();
+        let kind = TableKind::Range { key: KeyKind::U64, block: 1, first: 0, empty };
+        assert_eq!(Catalog { kind, ..catalog.clone() }.check().is_ok(), fits, "{bytes}");
+    }
     assert!(matches!(catalog.bit(0), Err(CatalogError::NoSuchRow { .. })), "bits have no numbers there");
 }
 
