@@ -1,7 +1,7 @@
 //! Policies: what is read, what is refused with its line, and when a quorum holds.
 
 use sotto_catalog::MlDsaSigningKey;
-use sotto_tlog::policy::MAX_POLICY_LINES;
+use sotto_tlog::policy::{MAX_CLOCK_SKEW, MAX_POLICY_LINES};
 use sotto_tlog::{Checkpoint, Cosigner, LogError, LogSigner, Policy, SignedNote, WitnessKey};
 
 fn cosigner(number: u8) -> Cosigner {
@@ -173,6 +173,7 @@ fn a_listed_log_signs_with_all_its_keys() {
     let (strict, lenient) =
         (read(&format!("{lines}quorum none\n")), read(&format!("log {plain}\nquorum none\n")));
     let any = read("quorum none\n");
+    assert_eq!([&strict, &lenient, &any].map(|policy| policy.logs().len()), [2, 1, 0]);
     let verify = |policy: &Policy, note: &SignedNote| policy.verify_log(note.to_string().as_bytes());
     for policy in [&strict, &lenient, &any] {
         verify(policy, &note).unwrap();
@@ -194,4 +195,14 @@ fn a_listed_log_signs_with_all_its_keys() {
         [Some(100), None],
         "a key that is not listed is ignored"
     );
+}
+
+#[test]
+fn a_policy_has_256_kib_and_no_more() {
+    let text = format!("{}quorum X1\n", witnesses(1..=1));
+    let padded =
+        |bytes: usize| Policy::parse(format!("{text}#{}\n", "x".repeat(bytes - text.len() - 2)).as_bytes());
+    assert!(padded(256 << 10).is_ok());
+    assert!(matches!(padded((256 << 10) + 1), Err(LogError::TooLarge { limit: 262_144, .. })));
+    assert_eq!(MAX_CLOCK_SKEW.as_secs(), 300);
 }

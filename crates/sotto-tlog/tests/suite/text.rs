@@ -56,6 +56,12 @@ fn notes_in_other_forms_are_refused() {
     }
     assert!(SignedNote::parse(b"a\xff\n\n\xe2\x80\x94 b AAAAAAA=\n").is_err(), "no UTF-8");
     assert!(SignedNote::parse(format!("a\n\n{}", signature.repeat(16)).as_bytes()).is_ok());
+    let long = |bytes: usize| {
+        let text = "a".repeat(bytes - signature.len() - 2);
+        SignedNote::parse(format!("{text}\n\n{signature}").as_bytes())
+    };
+    assert!(long(256 << 10).is_ok());
+    assert!(matches!(long((256 << 10) + 1), Err(LogError::TooLarge { limit: 262_144, .. })));
 }
 
 #[test]
